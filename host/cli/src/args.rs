@@ -1,0 +1,202 @@
+//! What was typed.
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  skillrun run skills/word-count count.py --workspace . -- README.md
+  skillrun run csv-summary summarize --input '{\"path\": \"sales.csv\"}' -w data
+  git log | skillrun run ./skills/log-digest digest.py
+  skillrun list
+  skillrun show word-count
+
+Exit codes of `run`: the script's own; 124 timed out, 125 host error, 126 refused, 127 not found,
+128+N killed by signal N.";
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  skillrun run skills/word-count count.py --workspace . -- README.md
+  skillrun run word-count count --timeout 5s --json
+  skillrun run csv-summary summarize --input @request.json -w data
+  skillrun run notes search.py --allow read:./archive --env NOTES_LANG=de
+
+A skill is named by path, or by name looked up in --skills DIR, ./.agents/skills, ./.claude/skills,
+./.chorus/skills, ./skills, ~/.agents/skills, ~/.claude/skills, ~/.r9s/skills.
+The skill's folder is read-only; a workspace is readable and writable; nothing else is there.
+
+Exit codes: the script's own; 124 timed out, 125 host error, 126 refused, 127 not found,
+128+N killed by signal N.";
+
+/// Run the scripts of agent skills, contained.
+#[derive(Debug, Parser)]
+#[command(name = "skillrun", version, after_help = EXAMPLES, disable_help_subcommand = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a script of a skill
+    Run(Box<Run>),
+    /// List the skills that can be found
+    List(List),
+    /// Show a skill and its scripts
+    Show(Show),
+    /// List the interpreters, or compile them for this machine ahead of time
+    Runtimes(Runtimes),
+    /// Show what this machine offers and what would be used
+    Doctor(Doctor),
+    /// Print shell completions
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+impl Command {
+    pub(crate) fn json(&self) -> bool {
+        match self {
+            Self::Run(run) => run.json,
+            Self::List(list) => list.json,
+            Self::Show(show) => show.json,
+            Self::Runtimes(runtimes) => runtimes.json(),
+            Self::Doctor(doctor) => doctor.json,
+            Self::Completions { .. } => false,
+        }
+    }
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = RUN_EXAMPLES)]
+pub(crate) struct Run {
+    /// The skill: a path, or a name to look up
+    pub(crate) skill: String,
+    /// The script: its file name, its stem, or its path inside the skill
+    pub(crate) script: String,
+    /// Arguments for the script
+    #[arg(last = true)]
+    pub(crate) args: Vec<OsString>,
+    /// A JSON value for the script's standard input; @FILE reads it from a file, - from stdin
+    #[arg(long, value_name = "JSON|@FILE|-")]
+    pub(crate) input: Option<String>,
+    /// A directory the script may read and write, and starts in
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
+    /// Something the script may touch: read:PATH write:PATH env:NAME interpreter:NAME …
+    #[arg(long, value_name = "GRANT")]
+    pub(crate) allow: Vec<String>,
+    /// A variable for the script: with a value, or passed on from this environment
+    #[arg(long, value_name = "NAME[=VALUE]")]
+    pub(crate) env: Vec<String>,
+    /// Time limit, 1s to 600s [default: 30s, or the policy's]
+    #[arg(long, value_name = "DURATION")]
+    pub(crate) timeout: Option<String>,
+    /// Memory limit, 64MiB to 4GiB [default: 256MiB, or the policy's]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<String>,
+    /// Output kept of each stream [default: 10MiB, or the policy's]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) max_output: Option<String>,
+    /// Total fuel, about one unit per instruction [default: as much as the time allows]
+    #[arg(long, value_name = "N")]
+    pub(crate) fuel: Option<u64>,
+    /// Where to run it
+    #[arg(long, value_enum, default_value_t = Runtime::Auto)]
+    pub(crate) runtime: Runtime,
+    /// The policy [default: ./skillrun.toml, then ~/.config/skillrun/skillrun.toml]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) skills: Skills,
+    /// Show the script /skill, /workspace and /tmp instead of this machine's paths
+    #[arg(long)]
+    pub(crate) virtual_paths: bool,
+    /// Print the whole outcome as JSON instead of the script's output
+    #[arg(long, conflicts_with = "raw")]
+    pub(crate) json: bool,
+    /// Pass the script's output on byte by byte, valid UTF-8 or not
+    #[arg(long)]
+    pub(crate) raw: bool,
+    /// Print no warnings
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Runtime {
+    Auto,
+    Wasm,
+    Native,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Skills {
+    /// A folder that holds skills, searched first
+    #[arg(long = "skills", value_name = "DIR")]
+    pub(crate) folders: Vec<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct List {
+    #[command(flatten)]
+    pub(crate) skills: Skills,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Show {
+    /// The skill: a path, or a name to look up
+    pub(crate) skill: String,
+    #[command(flatten)]
+    pub(crate) skills: Skills,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Runtimes {
+    #[command(subcommand)]
+    pub(crate) action: RuntimesAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RuntimesAction {
+    /// List the interpreters
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Compile the interpreters for this machine, as their first use would
+    Prepare {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+impl Runtimes {
+    fn json(&self) -> bool {
+        match self.action {
+            RuntimesAction::List { json } | RuntimesAction::Prepare { json } => json,
+        }
+    }
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Doctor {
+    /// The policy [default: ./skillrun.toml, then ~/.config/skillrun/skillrun.toml]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) skills: Skills,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,164 @@
+//! `skillrun doctor`: what this machine offers and what would be used, found out by trying.
+
+use crate::args::Doctor;
+use crate::failure::Failure;
+use crate::{places, runtimes};
+use serde_json::json;
+use skillrun::{Decision, Host, Policy, Request, Skill};
+use std::io::Write as _;
+use std::sync::Arc;
+
+/// One thing that was looked at.
+struct Finding {
+    name: &'static str,
+    good: bool,
+    text: String,
+}
+
+pub(crate) fn doctor(args: &Doctor) -> Result<u8, Failure> {
+    let mut findings = vec![Finding {
+        name: "skillrun",
+        good: true,
+        text: env!("CARGO_PKG_VERSION").into(),
+    }];
+    let policy = match places::policy(args.policy.as_deref()) {
+        Ok(policy) => {
+            let source = policy.source().map(|path| path.display().to_string());
+            let text = source.unwrap_or_else(|| "none: the empty policy grants nothing".into());
+            findings.push(Finding {
+                name: "policy",
+                good: true,
+                text,
+            });
+            policy
+        }
+        Err(failure) => {
+            findings.push(Finding {
+                name: "policy",
+                good: false,
+                text: failure.message,
+            });
+            Policy::default()
+        }
+    };
+    let library = places::library(&args.skills.folders);
+    let folders: Vec<_> = library
+        .folders()
+        .iter()
+        .filter(|folder| folder.is_dir())
+        .map(|folder| folder.display().to_string())
+        .collect();
+    let text = if folders.is_empty() {
+        "no folder of the search path is there".into()
+    } else {
+        folders.join(", ")
+    };
+    findings.push(Finding {
+        name: "skills",
+        good: true,
+        text,
+    });
+
+    let host = places::host(&policy)?;
+    findings.push(Finding {
+        name: "audit log",
+        good: true,
+        text: places::audit()?.display().to_string(),
+    });
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let python = runtime.block_on(try_python(&host));
+    for state in host.runtimes_state()? {
+        let kept = if state.prepared {
+            "kept in"
+        } else {
+            "not kept in"
+        };
+        findings.push(Finding {
+            name: "cache",
+            good: state.prepared,
+            text: format!("{kept} {}", state.file.display()),
+        });
+    }
+    findings.push(match python {
+        Ok(text) => Finding {
+            name: "python",
+            good: true,
+            text,
+        },
+        Err(failure) => Finding {
+            name: "python",
+            good: false,
+            text: failure.message,
+        },
+    });
+
+    let all_good = findings.iter().all(|finding| finding.good);
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        let all: Vec<_> = findings
+            .iter()
+            .map(
+                |finding| json!({"name": finding.name, "good": finding.good, "text": finding.text}),
+            )
+            .collect();
+        writeln!(out, "{}", json!({"good": all_good, "findings": all}))?;
+    } else {
+        for Finding { name, good, text } in findings {
+            writeln!(
+                out,
+                "{} {name:<10} {text}",
+                if good { "ok  " } else { "FAIL" }
+            )?;
+        }
+    }
+    Ok(u8::from(!all_good))
+}
+
+/// Runs a script that tries to get out, and tells what held it.
+async fn try_python(host: &Host) -> Result<String, Failure> {
+    runtimes::prepare(host, false).await?;
+    let folder = tempfile::tempdir()?;
+    std::fs::write(
+        folder.path().join("SKILL.md"),
+        "---\nname: probe\ndescription: Probes the sandbox.\n---\n",
+    )?;
+    std::fs::write(folder.path().join("probe.py"), PROBE)?;
+    let skill = Arc::new(Skill::load(folder.path())?);
+    let request = Request::new(&skill, "probe.py");
+    let permit = match host.decide(&Policy::default(), request)? {
+        Decision::Permitted(permit) => permit,
+        Decision::Refused(refusal) => return Err(refusal.into()),
+        other => return Err(Failure::host(format!("unknown decision {other:?}"))),
+    };
+    let outcome = host.run(permit).await?;
+    if !outcome.success {
+        return Err(Failure::host(outcome.stderr));
+    }
+    let limits = outcome.isolation.limits;
+    Ok(format!(
+        "{}; layers {}; time {:?}, memory {:?}, disk {:?}",
+        outcome.stdout.trim(),
+        outcome.isolation.layers.join(" + "),
+        limits.time,
+        limits.memory,
+        limits.disk
+    ))
+}
+
+const PROBE: &str = "\
+import os, sys
+for path in ('/etc/passwd', '/', os.path.expanduser('~/..')):
+    try:
+        os.listdir(path) if path.endswith('/') or path.endswith('..') else open(path).read()
+    except OSError:
+        continue
+    sys.exit(f'the sandbox is open: {path} can be read')
+try:
+    open(__file__, 'a')
+except OSError:
+    print('CPython', sys.version.split()[0], 'runs and is held')
+else:
+    sys.exit('the sandbox is open: the skill can be written')
+";

@@ -1,0 +1,46 @@
+//! The command line: words in, text or JSON out.
+//!
+//! Data go to stdout, everything else to stderr. One file per command; what was typed is a type of
+//! its own ([`args`]) and becomes what it means in the command's file.
+
+mod args;
+mod doctor;
+mod failure;
+mod list;
+mod places;
+mod run;
+mod runtimes;
+mod show;
+
+use args::{Args, Command};
+use clap::{CommandFactory as _, Parser as _};
+use failure::report;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return failure::usage(&error),
+    };
+    let json = args.command.json();
+    let done = match args.command {
+        Command::Run(run) => run::run(*run),
+        Command::List(list) => list::list(&list),
+        Command::Show(show) => show::show(&show),
+        Command::Runtimes(runtimes) => runtimes::runtimes(&runtimes),
+        Command::Doctor(doctor) => doctor::doctor(&doctor),
+        Command::Completions { shell } => {
+            clap_complete::generate(
+                shell,
+                &mut Args::command(),
+                "skillrun",
+                &mut std::io::stdout(),
+            );
+            Ok(0)
+        }
+    };
+    match done {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => report(&failure, json),
+    }
+}

@@ -1,0 +1,362 @@
+//! `skillrun run`: one script, its output as it comes or the whole outcome as JSON.
+
+use crate::args::{Run, Runtime};
+use crate::failure::{Failure, say};
+use crate::{places, runtimes};
+use skillrun::{
+    Chunk, Decision, Grant, Live, Outcome, Paths, Policy, Request, Status, Stream, Tier,
+};
+use std::future::Future;
+use std::io::{IsTerminal as _, Read as _, Write as _};
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+
+/// Pieces of output under way to a slow reader, each at most 64 KiB.
+const QUEUE: usize = 16;
+/// How long a reader who has stopped reading is waited for after the script was stopped.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// Runs the script and returns the process's exit code.
+pub(crate) fn run(args: Run) -> Result<u8, Failure> {
+    let found = places::library(&args.skills.folders).find(&args.skill)?;
+    if !args.quiet {
+        for hidden in &found.shadowed {
+            say(
+                "warning",
+                &format!(
+                    "skill `{}` hides `{}`",
+                    found.skill.path().display(),
+                    hidden.display()
+                ),
+            );
+        }
+    }
+    let policy = places::policy(args.policy.as_deref())?;
+    let (policy, request) = request(&args, policy, Request::new(&found.skill, &args.script))?;
+    let host = places::host(&policy)?;
+    let permit = match host.decide(&policy, request)? {
+        Decision::Permitted(permit) => permit,
+        Decision::Refused(refusal) => return Err(refusal.into()),
+        other => return Err(Failure::host(format!("unknown decision {other:?}"))),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let outcome = runtime.block_on(async {
+        runtimes::prepare(&host, args.quiet).await?;
+        let piped = args.input.is_none() && !std::io::stdin().is_terminal();
+        let mut live = Live {
+            stop: Some(interrupted()?),
+            ..Live::default()
+        };
+        if piped {
+            live.stdin = Some(Box::new(tokio::io::stdin()));
+        }
+        if args.json {
+            return Ok(host.run_live(permit, live).await?);
+        }
+        let (sink, queue) = mpsc::channel(QUEUE);
+        live.output = Some(sink);
+        let printer = Printer::start(queue, args.raw);
+        let outcome = host.run_live(permit, live).await?;
+        printer.finish(outcome.status);
+        Ok::<Outcome, Failure>(outcome)
+    });
+    // A thread may still be blocked reading our stdin; it must not hold the process.
+    runtime.shutdown_background();
+    let outcome = outcome?;
+    if args.json {
+        let text =
+            serde_json::to_string(&outcome).map_err(|error| Failure::host(error.to_string()))?;
+        writeln!(std::io::stdout(), "{text}")?;
+    }
+    if !args.quiet {
+        for warning in outcome
+            .warnings
+            .iter()
+            .filter(|_| !args.json || std::io::stderr().is_terminal())
+        {
+            say("warning", warning);
+        }
+    }
+    Ok(exit_code(&outcome))
+}
+
+/// A script's own exit code; 128+N for signal N.
+fn exit_code(outcome: &Outcome) -> u8 {
+    let code = outcome
+        .signal_number
+        .map_or(outcome.exit_code, |signal| 128 + signal);
+    u8::try_from(code).unwrap_or(crate::failure::HOST)
+}
+
+/// What was typed, as a request; typing it is the person's own yes, so it widens the policy too.
+fn request(args: &Run, policy: Policy, mut request: Request) -> Result<(Policy, Request), Failure> {
+    let here = std::env::current_dir()?;
+    for (index, arg) in args.args.iter().enumerate() {
+        let text = arg
+            .to_str()
+            .ok_or_else(|| Failure::host(format!("argument {} is not UTF-8", index + 1)))?;
+        request.args.push(text.to_owned());
+    }
+    let skill = request.skill.name().to_owned();
+    let mut typed = Vec::new();
+    for text in &args.allow {
+        let grant: Grant = text
+            .parse()
+            .map_err(|error: skillrun::GrantError| Failure::host(error.to_string()))?;
+        typed.push(grant.resolved(&here));
+    }
+    for text in &args.env {
+        let (name, value) = match text.split_once('=') {
+            Some((name, value)) => (name, value.to_owned()),
+            None => (text.as_str(), variable(text)?),
+        };
+        let grant: Grant = format!("env:{name}")
+            .parse()
+            .map_err(|error: skillrun::GrantError| Failure::host(error.to_string()))?;
+        request.env.push((name.to_owned(), value));
+        typed.push(grant);
+    }
+    request.grants = policy
+        .grants(&skill)
+        .chain(&typed)
+        .filter(|grant| opens_something(grant))
+        .cloned()
+        .collect();
+    for grant in policy.grants(&skill).chain(&typed) {
+        if let Grant::Env(name) = grant
+            && !request.env.iter().any(|(known, _)| known == name)
+            && let Ok(value) = std::env::var(name)
+        {
+            request.env.push((name.clone(), value));
+        }
+    }
+    if !args.quiet {
+        for grant in typed
+            .iter()
+            .filter(|grant| matches!(grant, Grant::Net(..) | Grant::Run(_) | Grant::Native))
+        {
+            say(
+                "warning",
+                &format!("`{grant}` has no effect: this runtime has no network and no processes"),
+            );
+        }
+    }
+
+    let mut limits = policy.limits(&skill);
+    let limit = |error: skillrun::LimitError| Failure::host(error.to_string());
+    if let Some(text) = &args.timeout {
+        limits.time = skillrun::parse_duration(text).map_err(limit)?;
+    }
+    if let Some(text) = &args.memory {
+        limits.memory = skillrun::parse_bytes(text).map_err(limit)?;
+    }
+    if let Some(text) = &args.max_output {
+        limits.output = skillrun::parse_bytes(text).map_err(limit)?;
+    }
+    limits.fuel = args.fuel.or(limits.fuel);
+    limits.check().map_err(limit)?;
+
+    request.input = args.input.as_deref().map(input).transpose()?;
+    request.workspace = args.workspace.clone();
+    request.paths = if args.virtual_paths {
+        Paths::Virtual
+    } else {
+        Paths::Real
+    };
+    request.tier = match args.runtime {
+        Runtime::Auto => Tier::Auto,
+        Runtime::Wasm => Tier::Wasm,
+        Runtime::Native => Tier::Native,
+    };
+    let policy = policy.and_allow(typed).and_limits(&limits);
+    request.limits = Some(limits);
+    Ok((policy, request))
+}
+
+/// Whether a grant of the policy is something this run can hold, so that it is recorded with it.
+fn opens_something(grant: &Grant) -> bool {
+    matches!(
+        grant,
+        Grant::Read(_) | Grant::Write(_) | Grant::Interpreter(_)
+    )
+}
+
+fn variable(name: &str) -> Result<String, Failure> {
+    std::env::var(name).map_err(|_| {
+        Failure::host(format!("the variable `{name}` is not set here"))
+            .hint(format!("give it a value: --env {name}=VALUE"))
+    })
+}
+
+/// Reads the JSON of `--input`, at most one byte more than any run accepts.
+fn input(typed: &str) -> Result<serde_json::Value, Failure> {
+    let most = skillrun::Limits::default().arguments;
+    let text = match (typed, typed.strip_prefix('@')) {
+        ("-", _) => read_limited(&mut std::io::stdin().lock(), most, "stdin")?,
+        (_, Some(path)) => {
+            let fail = |error: std::io::Error| Failure::host(format!("input `{path}`: {error}"));
+            let meta = Path::new(path).metadata().map_err(fail)?;
+            if meta.is_dir() {
+                return Err(Failure::host(format!("input `{path}` is a directory")));
+            }
+            let mut file = std::fs::File::open(path).map_err(fail)?;
+            read_limited(&mut file, most, path)?
+        }
+        (text, None) => text.to_owned(),
+    };
+    serde_json::from_str(&text).map_err(|error| {
+        Failure::host(format!("--input is not JSON: {error}"))
+            .hint("quote it for your shell: --input '{\"key\": \"value\"}'")
+    })
+}
+
+fn read_limited(from: &mut dyn std::io::Read, most: u64, name: &str) -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    from.take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        let most = skillrun::show_bytes(most);
+        return Err(Failure::host(format!(
+            "arguments too large: `{name}` holds more than {most}"
+        ))
+        .hint("pass large data as a file in the workspace"));
+    }
+    String::from_utf8(bytes).map_err(|_| Failure::host(format!("`{name}` is not UTF-8 text")))
+}
+
+/// Resolves when somebody presses Ctrl-C or asks the process to end.
+fn interrupted() -> Result<Pin<Box<dyn Future<Output = ()> + Send>>, Failure> {
+    let (mut int, mut term) = (
+        signal(SignalKind::interrupt())?,
+        signal(SignalKind::terminate())?,
+    );
+    Ok(Box::pin(async move {
+        tokio::select! {
+            _ = int.recv() => {}
+            _ = term.recv() => {}
+        }
+    }))
+}
+
+/// Writes output as it comes, both streams in the order they were written, on a thread of its own so
+/// that a blocked terminal does not hold up the time limit.
+struct Printer {
+    done: std::sync::mpsc::Receiver<()>,
+}
+
+impl Printer {
+    fn start(mut queue: mpsc::Receiver<Chunk>, raw: bool) -> Self {
+        let (finished, done) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let mut decoders = [Decoder::default(), Decoder::default()];
+            while let Some(Chunk { stream, bytes }) = queue.blocking_recv() {
+                let decoder = &mut decoders[stream as usize];
+                let bytes = if raw {
+                    bytes.to_vec()
+                } else {
+                    decoder.decode(&bytes)
+                };
+                // Nobody reads any more: dropping the queue tells the script.
+                if put(stream, &bytes).is_err() {
+                    return;
+                }
+            }
+            for (stream, decoder) in [Stream::Stdout, Stream::Stderr].into_iter().zip(decoders) {
+                let _ = put(stream, &decoder.finish());
+            }
+            let _ = finished.send(());
+        });
+        Self { done }
+    }
+
+    /// Waits until everything is written; not for ever if the script was stopped.
+    fn finish(self, status: Status) {
+        if status == Status::Exited {
+            let _ = self.done.recv();
+        } else if let Err(RecvTimeoutError::Timeout) = self.done.recv_timeout(LAST_WORDS) {
+            say("warning", "the last output was not read");
+        }
+    }
+}
+
+fn put(stream: Stream, bytes: &[u8]) -> std::io::Result<()> {
+    match stream {
+        Stream::Stdout => {
+            let mut out = std::io::stdout().lock();
+            out.write_all(bytes)?;
+            out.flush()
+        }
+        Stream::Stderr => std::io::stderr().lock().write_all(bytes),
+    }
+}
+
+/// Replaces invalid UTF-8 in a stream of pieces that may cut characters in two.
+#[derive(Default)]
+struct Decoder {
+    rest: Vec<u8>,
+}
+
+impl Decoder {
+    fn decode(&mut self, bytes: &[u8]) -> Vec<u8> {
+        self.rest.extend_from_slice(bytes);
+        let mut text = String::with_capacity(self.rest.len());
+        let mut chunks = self.rest.utf8_chunks().peekable();
+        let mut kept = Vec::new();
+        while let Some(chunk) = chunks.next() {
+            text.push_str(chunk.valid());
+            match chunk.invalid() {
+                [] => {}
+                // Up to three bytes at the very end may be the start of a character.
+                cut if chunks.peek().is_none() && is_unfinished(cut) => kept = cut.to_vec(),
+                _ => text.push(char::REPLACEMENT_CHARACTER),
+            }
+        }
+        self.rest = kept;
+        text.into_bytes()
+    }
+
+    fn finish(self) -> Vec<u8> {
+        String::from_utf8_lossy(&self.rest)
+            .into_owned()
+            .into_bytes()
+    }
+}
+
+fn is_unfinished(bytes: &[u8]) -> bool {
+    std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Decoder;
+
+    fn decode(pieces: &[&[u8]]) -> String {
+        let mut decoder = Decoder::default();
+        let mut all: Vec<u8> = pieces
+            .iter()
+            .flat_map(|piece| decoder.decode(piece))
+            .collect();
+        all.extend(decoder.finish());
+        String::from_utf8_lossy(&all).into_owned()
+    }
+
+    #[test]
+    fn a_character_cut_in_two_is_whole_again() {
+        assert_eq!(
+            decode(&["né".as_bytes().split_at(2).0, "né".as_bytes().split_at(2).1]),
+            "né"
+        );
+        assert_eq!(decode(&[b"\xf0", b"\x9f", b"\x98", b"\x80!"]), "😀!");
+    }
+
+    #[test]
+    fn invalid_bytes_are_replaced_and_nothing_is_lost() {
+        assert_eq!(decode(&[b"a\xffb", b"\xfec"]), "a\u{fffd}b\u{fffd}c");
+        assert_eq!(decode(&[b"end\xe2\x82"]), "end\u{fffd}");
+    }
+}

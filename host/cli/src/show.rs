@@ -1,0 +1,97 @@
+//! `skillrun show`: a skill and its scripts.
+
+use crate::args::Show;
+use crate::failure::{Failure, say};
+use crate::list::{one_line, printable};
+use crate::places;
+use serde_json::json;
+use skillrun::Skill;
+use std::io::Write as _;
+
+pub(crate) fn show(args: &Show) -> Result<u8, Failure> {
+    let found = places::library(&args.skills.folders).find(&args.skill)?;
+    let skill = &found.skill;
+    for hidden in &found.shadowed {
+        say(
+            "warning",
+            &format!(
+                "skill `{}` hides `{}`",
+                skill.path().display(),
+                hidden.display()
+            ),
+        );
+    }
+    if args.json {
+        writeln!(std::io::stdout(), "{}", as_json(skill))?;
+        return Ok(0);
+    }
+    let mut out = std::io::stdout().lock();
+    let version = if skill.version().is_empty() {
+        String::new()
+    } else {
+        format!(" {}", printable(skill.version()))
+    };
+    writeln!(out, "{}{version}", printable(skill.name()))?;
+    writeln!(out, "{}", one_line(skill.description(), 1024))?;
+    writeln!(
+        out,
+        "\npath           {}",
+        printable(&skill.path().display().to_string())
+    )?;
+    if let Some(tools) = skill.allowed_tools() {
+        writeln!(out, "allowed-tools  {}", printable(&tools.to_string()))?;
+    }
+    if skill.scripts().is_empty() {
+        writeln!(out, "\nno scripts")?;
+    } else {
+        writeln!(out, "\nscripts")?;
+    }
+    let width = skill
+        .scripts()
+        .iter()
+        .map(|script| script.path().chars().count())
+        .max()
+        .unwrap_or(0)
+        .min(48);
+    for script in skill.scripts() {
+        let text = skill.describe(script);
+        let first = text.lines().next().unwrap_or_default();
+        let line = format!(
+            "  {:<width$}  {:<10}  {}",
+            printable(script.path()),
+            script.language().word(),
+            one_line(first, 80)
+        );
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    for warning in skill.warnings() {
+        say("warning", warning);
+    }
+    Ok(0)
+}
+
+fn as_json(skill: &Skill) -> serde_json::Value {
+    let scripts: Vec<_> = skill
+        .scripts()
+        .iter()
+        .map(|script| {
+            json!({
+                "name": script.name(),
+                "path": script.path(),
+                "language": script.language().word(),
+                "interpreter": script.interpreter(),
+                "description": skill.describe(script),
+                "tool": skill.tool_name(script),
+            })
+        })
+        .collect();
+    json!({
+        "name": skill.name(),
+        "description": skill.description(),
+        "version": skill.version(),
+        "path": skill.path(),
+        "allowed_tools": skill.allowed_tools().map(|tools| tools.entries().collect::<Vec<_>>()),
+        "scripts": scripts,
+        "warnings": skill.warnings(),
+    })
+}

@@ -1,0 +1,32 @@
+//! What the host failed at.
+//!
+//! A script that misbehaves is an [`Outcome`](crate::Outcome), a run that is not allowed is a
+//! [`Refusal`](crate::Refusal); neither is an error.
+
+use std::io;
+use std::path::PathBuf;
+
+/// What the host failed at.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The audit record could not be written, so nothing ran.
+    #[error("cannot write the audit log `{}`: {}", path.display(), crate::files::plain(source))]
+    Audit {
+        /// The log.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A runtime could not be made ready.
+    #[error("cannot prepare the runtime `{runtime}`: {why}")]
+    Runtime {
+        /// The runtime's name.
+        runtime: &'static str,
+        /// Why.
+        why: String,
+    },
+    /// The sandbox could not be built.
+    #[error("cannot build the sandbox: {0}")]
+    Sandbox(String),
+}

@@ -1,0 +1,98 @@
+//! Reading files that a skill's author controls: never past a limit, never anything but a regular
+//! file, never outside the directory handle that was given.
+
+use cap_std::fs::{Dir, File, Metadata, MetadataExt as _, OpenOptions, OpenOptionsExt as _};
+use std::io::{self, Read as _};
+use std::path::Path;
+
+/// Why a file was not read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReadError {
+    #[error("is {0}, not a file")]
+    NotAFile(&'static str),
+    #[error("is larger than {0} bytes")]
+    TooLarge(u64),
+    #[error("leads out of the skill")]
+    Outside,
+    #[error("{}", plain(.0))]
+    Io(#[from] io::Error),
+}
+
+/// The system's words for an error, without its number.
+pub(crate) fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_lowercase().chain(letters).collect()
+    })
+}
+
+/// Opens a regular file for reading.
+///
+/// The metadata are those of the opened file, so that a later exchange of the name changes nothing.
+pub(crate) fn open(dir: &Dir, path: &Path) -> Result<(File, Metadata), ReadError> {
+    let mut options = OpenOptions::new();
+    // A FIFO would otherwise block until somebody writes to it.
+    options
+        .read(true)
+        .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+    let file = dir.open_with(path, &options).map_err(escape_or_io)?;
+    let meta = file.metadata()?;
+    if !meta.is_file() {
+        return Err(ReadError::NotAFile(kind(&meta)));
+    }
+    Ok((file, meta))
+}
+
+/// Reads a regular file of at most `limit` bytes.
+pub(crate) fn read(dir: &Dir, path: &Path, limit: u64) -> Result<(Vec<u8>, Metadata), ReadError> {
+    let (file, meta) = open(dir, path)?;
+    if meta.len() > limit {
+        return Err(ReadError::TooLarge(limit));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0));
+    file.take(limit + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit {
+        return Err(ReadError::TooLarge(limit));
+    }
+    Ok((bytes, meta))
+}
+
+/// cap-std reports a path that leaves its directory as a permission error without an errno of its
+/// own, or with `EXDEV` where the kernel did the resolving.
+pub(crate) fn escape_or_io(error: io::Error) -> ReadError {
+    let escaped = error.raw_os_error() == Some(rustix::io::Errno::XDEV.raw_os_error())
+        || (error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none());
+    if escaped {
+        ReadError::Outside
+    } else {
+        ReadError::Io(error)
+    }
+}
+
+fn kind(meta: &Metadata) -> &'static str {
+    use rustix::fs::FileType;
+    match FileType::from_raw_mode(meta.mode()) {
+        FileType::Directory => "a directory",
+        FileType::Fifo => "a FIFO",
+        FileType::Socket => "a socket",
+        FileType::BlockDevice | FileType::CharacterDevice => "a device",
+        _ => "something else",
+    }
+}
+
+/// A name for a message: control and bidirectional characters escaped, so that a file name cannot
+/// rewrite the line it is printed in.
+pub(crate) fn show(name: &str) -> String {
+    let bidi = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let mut shown = String::with_capacity(name.len());
+    for c in name.chars() {
+        if c.is_control() || bidi(c) {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}

@@ -1,0 +1,311 @@
+//! One thing a script may touch, in one text form everywhere: policy file, flag, prompt, audit, message.
+//!
+//! A grant says *what*, never *how much* (that is [`crate::Limits`]) and never *who* (that is [`crate::Policy`]).
+//! `covers` answers by value alone and asks no file system: paths are made absolute and free of `..` when a grant
+//! is made, so that `read:./data` and `read:/w/data/../data/x` cannot mean more than they say.
+
+use std::fmt;
+use std::path::{Component, Path, PathBuf};
+use std::str::FromStr;
+
+/// One thing a script may touch.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Grant {
+    /// `read:PATH`: a file tree may be read.
+    Read(PathBuf),
+    /// `write:PATH`: a file tree may be read and changed. `write:skill` means the skill's own folder.
+    Write(PathBuf),
+    /// `net:HOST[:PORT]`: connections to a host; `*` and `*.example.com` are wildcards.
+    Net(String, Option<u16>),
+    /// `env:NAME`: a variable of the caller's environment.
+    Env(String),
+    /// `run:COMMAND`: a command may be started.
+    Run(String),
+    /// `interpreter:NAME`: scripts of this interpreter may run.
+    Interpreter(String),
+    /// `native`: an interpreter of this machine, confined, instead of the wasm one.
+    Native,
+}
+
+/// Why a text is not a grant.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not a grant: {why}")]
+pub struct GrantError {
+    text: String,
+    why: String,
+}
+
+const KINDS: [&str; 7] = [
+    "read",
+    "write",
+    "net",
+    "env",
+    "run",
+    "interpreter",
+    "native",
+];
+
+impl FromStr for Grant {
+    type Err = GrantError;
+
+    fn from_str(text: &str) -> Result<Self, GrantError> {
+        let fail = |why: String| GrantError {
+            text: text.into(),
+            why,
+        };
+        if let Some(c) = text.chars().find(|c| c.is_control()) {
+            return Err(fail(format!("it holds the control character {:?}", c)));
+        }
+        if text == "native" {
+            return Ok(Self::Native);
+        }
+        let (kind, value) = text.split_once(':').unwrap_or((text, ""));
+        if !KINDS.contains(&kind) {
+            let nearest =
+                crate::suggest::nearest(kind, KINDS).map(|k| format!(", did you mean `{k}:`?"));
+            return Err(fail(format!(
+                "it starts with none of `read: write: net: env: run: interpreter: native`{}",
+                nearest.unwrap_or_default()
+            )));
+        }
+        if value.is_empty() {
+            return Err(fail(format!("nothing follows `{kind}:`")));
+        }
+        match kind {
+            "read" => Ok(Self::Read(plain_path(value).map_err(fail)?)),
+            "write" => Ok(Self::Write(plain_path(value).map_err(fail)?)),
+            "net" => {
+                let (host, port) = parse_host(value).map_err(fail)?;
+                Ok(Self::Net(host, port))
+            }
+            "env" if is_env_name(value) => Ok(Self::Env(value.into())),
+            "env" => Err(fail(
+                "a variable's name holds letters, digits and `_` only".into(),
+            )),
+            "run" if !value.contains('/') => Ok(Self::Run(value.into())),
+            "run" => Err(fail("name the command, not its path".into())),
+            "interpreter" => Ok(Self::Interpreter(value.into())),
+            _ => Err(fail("`native` takes no value".into())),
+        }
+    }
+}
+
+impl fmt::Display for Grant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(path) => write!(f, "read:{}", path.display()),
+            Self::Write(path) => write!(f, "write:{}", path.display()),
+            Self::Net(host, None) => write!(f, "net:{host}"),
+            Self::Net(host, Some(port)) => write!(f, "net:{host}:{port}"),
+            Self::Env(name) => write!(f, "env:{name}"),
+            Self::Run(command) => write!(f, "run:{command}"),
+            Self::Interpreter(name) => write!(f, "interpreter:{name}"),
+            Self::Native => write!(f, "native"),
+        }
+    }
+}
+
+impl Grant {
+    /// The word that stands for the skill's own folder in `write:skill`.
+    pub const SKILL: &str = "skill";
+
+    /// Whether holding `self` is enough for `wanted`.
+    pub fn covers(&self, wanted: &Grant) -> bool {
+        match (self, wanted) {
+            (Self::Read(have), Self::Read(want))
+            | (Self::Write(have), Self::Write(want) | Self::Read(want)) => want.starts_with(have),
+            (Self::Net(have, port), Self::Net(want, wanted_port)) => {
+                host_covers(have, want) && (port.is_none() || port == wanted_port)
+            }
+            (have, want) => have == want,
+        }
+    }
+
+    /// The same grant with a relative path made absolute against `base`.
+    pub fn resolved(self, base: &Path) -> Self {
+        let absolute = |path: PathBuf| {
+            if path.as_os_str() == Self::SKILL {
+                path
+            } else {
+                lexical(&base.join(path))
+            }
+        };
+        match self {
+            Self::Read(path) => Self::Read(absolute(path)),
+            Self::Write(path) => Self::Write(absolute(path)),
+            other => other,
+        }
+    }
+}
+
+fn plain_path(value: &str) -> Result<PathBuf, String> {
+    let path = lexical(Path::new(value));
+    match path.components().next() {
+        Some(Component::ParentDir) if Path::new(value).is_absolute() => {
+            Err("`..` climbs above `/`".into())
+        }
+        None => Ok(PathBuf::from(".")),
+        _ => Ok(path),
+    }
+}
+
+/// `a/./b/../c` as `a/c`; a leading `..` stays for [`Grant::resolved`] to settle.
+fn lexical(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => match plain.components().next_back() {
+                Some(Component::Normal(_)) => {
+                    plain.pop();
+                }
+                Some(Component::RootDir) => {}
+                _ => plain.push(".."),
+            },
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+fn parse_host(value: &str) -> Result<(String, Option<u16>), String> {
+    let (host, port) = match value.rsplit_once(':') {
+        Some((host, port))
+            if !host.ends_with(':') && (!host.contains(':') || host.ends_with(']')) =>
+        {
+            let port = port.parse().ok().filter(|p| *p != 0);
+            (
+                host,
+                Some(port.ok_or("the port is a number from 1 to 65535")?),
+            )
+        }
+        _ => (value, None),
+    };
+    let name = host.strip_prefix("*.").unwrap_or(host);
+    let plain = name == "*"
+        || name.starts_with('[')
+        || name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"-._".contains(&b));
+    if name.is_empty() || !plain || (name == "*" && host != "*") {
+        return Err("a host is a name, an address, `*`, or `*.` and a name".into());
+    }
+    Ok((host.trim_end_matches('.').to_ascii_lowercase(), port))
+}
+
+/// `*.example.com` covers `a.example.com` and not `example.com` or `badexample.com`.
+fn host_covers(have: &str, want: &str) -> bool {
+    have == "*"
+        || have == want
+        || have
+            .strip_prefix('*')
+            .is_some_and(|suffix| want.len() > suffix.len() && want.ends_with(suffix))
+}
+
+fn is_env_name(name: &str) -> bool {
+    !name.starts_with(|c: char| c.is_ascii_digit())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grant(text: &str) -> Grant {
+        text.parse().unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    #[test]
+    fn every_kind_is_printed_as_it_was_written() {
+        for text in [
+            "read:/data",
+            "write:/out",
+            "write:skill",
+            "net:api.github.com",
+            "net:api.github.com:443",
+            "net:*.example.com",
+            "net:*",
+            "net:[::1]:80",
+            "env:GITHUB_TOKEN",
+            "run:git",
+            "interpreter:ruby",
+            "native",
+        ] {
+            assert_eq!(grant(text).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_misspelt_kind_is_named_with_the_nearest() {
+        let error = "raed:/x".parse::<Grant>().unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "`raed:/x` is not a grant: it starts with none of `read: write: net: env: run: interpreter: native`, did you mean `read:`?"
+        );
+        for bad in [
+            "",
+            "read",
+            "read:",
+            "env:A-B",
+            "env:1A",
+            "net:a b",
+            "net:x:0",
+            "net:x:70000",
+            "net:*.*",
+            "run:/bin/sh",
+            "env:A\n",
+        ] {
+            assert!(bad.parse::<Grant>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_path_covers_itself_and_what_is_below_and_nothing_else() {
+        let have = grant("read:/work/data/");
+        for (want, covered) in [
+            ("read:/work/data", true),
+            ("read:/work/data/a/b", true),
+            ("read:/work/data/./a", true),
+            ("read:/work/data/../secret", false),
+            ("read:/work/database", false),
+            ("read:/work", false),
+            ("write:/work/data", false),
+        ] {
+            assert_eq!(have.covers(&grant(want)), covered, "{want}");
+        }
+        assert!(grant("write:/w").covers(&grant("read:/w/x")));
+    }
+
+    #[test]
+    fn a_wildcard_host_covers_subdomains_only() {
+        let have = grant("net:*.example.com");
+        for (want, covered) in [
+            ("net:a.example.com", true),
+            ("net:a.b.example.com:443", true),
+            ("net:A.EXAMPLE.COM", true),
+            ("net:example.com", false),
+            ("net:badexample.com", false),
+            ("net:example.com.evil.org", false),
+        ] {
+            assert_eq!(have.covers(&grant(want)), covered, "{want}");
+        }
+        assert!(!grant("net:a:443").covers(&grant("net:a:80")));
+        assert!(!grant("net:a:443").covers(&grant("net:a")));
+    }
+
+    #[test]
+    fn a_relative_path_is_resolved_against_its_base() {
+        assert_eq!(
+            grant("read:./data").resolved(Path::new("/w")),
+            grant("read:/w/data")
+        );
+        assert_eq!(
+            grant("read:../x").resolved(Path::new("/w/y")),
+            grant("read:/w/x")
+        );
+        assert_eq!(
+            grant("write:skill").resolved(Path::new("/w")),
+            grant("write:skill")
+        );
+    }
+}

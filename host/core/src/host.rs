@@ -1,0 +1,229 @@
+//! The host: one per process, shared by every task that runs scripts.
+
+use crate::audit::{Asked, AuditLog, Event};
+use crate::decision::{self, Decision, Permit};
+use crate::error::Error;
+use crate::outcome::{Outcome, Status};
+use crate::policy::Policy;
+use crate::request::Request;
+use crate::runtime::cache::Cache;
+use crate::runtime::output::Kept;
+use crate::runtime::wasm::Wasm;
+use crate::runtime::{Ended, Live, Runtime};
+use crate::skill::Language;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Where the host keeps what outlives it.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The owner-only directory for guests compiled for this machine.
+    pub cache: PathBuf,
+    /// Where every run and every refusal is recorded.
+    pub audit: AuditLog,
+    /// Further places that no script may write, whatever directory it was granted.
+    pub sealed: Vec<PathBuf>,
+}
+
+/// Runs the scripts of skills. One is enough for a process; it is shared by reference.
+pub struct Host {
+    audit: AuditLog,
+    python: Wasm,
+}
+
+impl std::fmt::Debug for Host {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Host")
+            .field("audit", &self.audit)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A runtime as it stands on this machine.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct RuntimeState {
+    /// Its name.
+    pub name: &'static str,
+    /// The version of its interpreter.
+    pub version: &'static str,
+    /// The tier it runs in.
+    pub tier: &'static str,
+    /// Whether it is compiled for this machine.
+    pub prepared: bool,
+    /// Where the compiled file is, or will be.
+    pub file: PathBuf,
+}
+
+impl Host {
+    /// A host with these settings. Nothing is compiled or written yet.
+    pub fn new(settings: Settings) -> Self {
+        let Settings {
+            cache,
+            audit,
+            mut sealed,
+        } = settings;
+        sealed.push(cache.clone());
+        sealed.extend(audit.path().map(ToOwned::to_owned));
+        let cache = Cache::new(cache);
+        Self {
+            audit,
+            python: Wasm::new(skillrun_runtimes::python(), Language::Python, cache, sealed),
+        }
+    }
+
+    /// Decides whether a request may run under a policy. A refusal is recorded.
+    pub fn decide(&self, policy: &Policy, request: Request) -> Result<Decision, Error> {
+        let run_id = uuid::Uuid::now_v7().to_string();
+        let asked = request.clone();
+        let runs = |language, tier| {
+            self.runtimes()
+                .iter()
+                .any(|runtime| runtime.runs(language, tier))
+        };
+        match decision::decide(policy, request, run_id.clone(), runs) {
+            Ok(permit) => {
+                self.audit.probe()?;
+                Ok(Decision::Permitted(permit))
+            }
+            Err(refusal) => {
+                let asked = Asked {
+                    run_id: &run_id,
+                    world: &asked.world,
+                    chat: &asked.chat,
+                    skill: asked.skill.name(),
+                    script: &asked.script,
+                    args: &asked.args,
+                    grants: &asked.grants,
+                };
+                self.audit
+                    .write(&Event::refused(&asked, refusal.message.clone()))?;
+                Ok(Decision::Refused(refusal))
+            }
+        }
+    }
+
+    /// Runs what was permitted and waits for its end. Dropping the future stops the script at once.
+    pub async fn run(&self, permit: Permit) -> Result<Outcome, Error> {
+        self.run_live(permit, Live::default()).await
+    }
+
+    /// Like [`Host::run`], connected to the outside while it goes on.
+    pub async fn run_live(&self, permit: Permit, live: Live) -> Result<Outcome, Error> {
+        let runtime: &dyn Runtime = &self.python;
+        self.audit.write(&Event::started(&permit))?;
+        let mut running = Running {
+            audit: &self.audit,
+            permit: &permit,
+            ended: false,
+        };
+        let ended = runtime.run(&permit, live).await?;
+        running.ended = true;
+        let mut outcome = outcome(&permit, runtime.name(), ended);
+        if let Err(error) = self.audit.write(&Event::finished(&permit, &outcome)) {
+            outcome.warnings.push(error.to_string());
+        }
+        Ok(outcome)
+    }
+
+    /// The runtimes as they stand on this machine.
+    pub fn runtimes_state(&self) -> Result<Vec<RuntimeState>, Error> {
+        let python = &self.python;
+        Ok(vec![RuntimeState {
+            name: python.name(),
+            version: python.version(),
+            tier: "wasm",
+            prepared: python.is_prepared()?,
+            file: python.cached_file()?,
+        }])
+    }
+
+    /// Compiles the runtimes for this machine ahead of their first use; returns what went wrong
+    /// without making them unusable.
+    pub async fn prepare(&self) -> Result<Option<String>, Error> {
+        self.python.prepare().await
+    }
+
+    fn runtimes(&self) -> [&dyn Runtime; 1] {
+        [&self.python]
+    }
+}
+
+/// Records a run whose future was dropped, or that the host failed at.
+struct Running<'a> {
+    audit: &'a AuditLog,
+    permit: &'a Permit,
+    ended: bool,
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        if !self.ended {
+            // The caller is gone; there is nobody left to tell.
+            let _ = self.audit.write(&Event::aborted(self.permit));
+        }
+    }
+}
+
+fn outcome(permit: &Permit, runtime: &str, ended: Ended) -> Outcome {
+    let Ended {
+        status,
+        exit_code,
+        stdout,
+        stderr,
+        time,
+        usage,
+        isolation,
+        mut warnings,
+    } = ended;
+    for (name, kept) in [("stdout", &stdout), ("stderr", &stderr)] {
+        if kept.truncated {
+            warnings.push(format!(
+                "{name} of `{}` was cut at {}: it wrote {} bytes",
+                permit.script.path(),
+                crate::limits::show_bytes(permit.limits.output),
+                kept.total
+            ));
+        }
+    }
+    if status == Status::TimedOut {
+        warnings.push(format!(
+            "`{}` was stopped at its time limit of {}",
+            permit.script.path(),
+            crate::limits::show_duration(permit.limits.time)
+        ));
+    }
+    Outcome {
+        run_id: permit.run_id.clone(),
+        skill: permit.skill.name().to_owned(),
+        script: permit.script.path().to_owned(),
+        script_path: permit.script_path().display().to_string(),
+        runtime: runtime.to_owned(),
+        status,
+        exit_code,
+        signal: None,
+        signal_number: None,
+        stdout_truncated: stdout.truncated,
+        stderr_truncated: stderr.truncated,
+        stdout_bytes: stdout.total,
+        stderr_bytes: stderr.total,
+        stdout: text(stdout),
+        stderr: text(stderr),
+        execution_time_ms: round(time),
+        success: status == Status::Exited && exit_code == 0,
+        timeout: status == Status::TimedOut,
+        signaled: status == Status::Signaled,
+        usage,
+        isolation,
+        warnings,
+    }
+}
+
+fn text(kept: Kept) -> String {
+    String::from_utf8(kept.bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+/// Milliseconds to the microsecond: more digits are noise.
+fn round(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1e6).round() / 1e3
+}

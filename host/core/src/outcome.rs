@@ -1,0 +1,200 @@
+//! What came of a run.
+//!
+//! What a script did is a value, however badly it ended; what the host failed at is an
+//! [`Error`](crate::Error). The JSON keys are part of the contract: the order of fields here is the
+//! order of keys there.
+
+use serde::Serialize;
+
+/// Put where output was cut off.
+pub const TRUNCATION_MARKER: &str = "[... output truncated ...]";
+
+/// What came of one run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Outcome {
+    /// Names the run in the audit log.
+    pub run_id: String,
+    /// The skill's name.
+    pub skill: String,
+    /// The script, relative to the skill.
+    pub script: String,
+    /// The script's real, absolute path.
+    pub script_path: String,
+    /// What executed it: `python`, `javascript` or `native`.
+    pub runtime: String,
+    /// How it ended.
+    pub status: Status,
+    /// The script's exit code; 124 after a timeout, `-N` after signal N.
+    pub exit_code: i32,
+    /// The signal's name, if one ended the script.
+    pub signal: Option<String>,
+    /// The signal's number, if one ended the script.
+    pub signal_number: Option<i32>,
+    /// Standard output; invalid UTF-8 is replaced.
+    pub stdout: String,
+    /// Standard error; invalid UTF-8 is replaced.
+    pub stderr: String,
+    /// Whether output beyond the limit was dropped.
+    pub stdout_truncated: bool,
+    /// Whether error output beyond the limit was dropped.
+    pub stderr_truncated: bool,
+    /// Bytes the script wrote to standard output, dropped ones included.
+    pub stdout_bytes: u64,
+    /// Bytes the script wrote to standard error, dropped ones included.
+    pub stderr_bytes: u64,
+    /// Wall-clock time of the run.
+    pub execution_time_ms: f64,
+    /// Whether the script exited with 0.
+    pub success: bool,
+    /// Whether the time limit ended it.
+    pub timeout: bool,
+    /// Whether a signal ended it.
+    pub signaled: bool,
+    /// What it used.
+    pub usage: Usage,
+    /// What held it.
+    pub isolation: Isolation,
+    /// What an operator should hear of: limits that were met.
+    #[serde(skip)]
+    pub warnings: Vec<String>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// The script ended by itself.
+    Exited,
+    /// A signal ended it.
+    Signaled,
+    /// The time limit ended it.
+    TimedOut,
+    /// The fuel limit ended it.
+    OutOfFuel,
+    /// It could not go on without more memory than its limit.
+    OutOfMemory,
+    /// The interpreter itself failed inside the sandbox.
+    Trapped,
+    /// The caller stopped it.
+    Cancelled,
+}
+
+impl Status {
+    /// The word used in JSON and in the audit log.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Exited => "exited",
+            Self::Signaled => "signaled",
+            Self::TimedOut => "timed_out",
+            Self::OutOfFuel => "out_of_fuel",
+            Self::OutOfMemory => "out_of_memory",
+            Self::Trapped => "trapped",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// What a run used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Usage {
+    /// Fuel burnt, if the runtime counts it.
+    pub fuel: Option<u64>,
+    /// The largest size of the script's memory.
+    pub peak_memory_bytes: u64,
+    /// Processor time.
+    pub cpu_time_ms: f64,
+}
+
+/// What held a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Isolation {
+    /// `wasm` or `native`.
+    pub tier: &'static str,
+    /// The layers in force for this run.
+    pub layers: Vec<&'static str>,
+    /// How firmly each limit held.
+    pub limits: Enforcement,
+}
+
+/// How firmly each limit held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Enforcement {
+    /// The time limit.
+    pub time: Hold,
+    /// The memory limit.
+    pub memory: Hold,
+    /// The disk limits.
+    pub disk: Hold,
+    /// The limit on processes.
+    pub processes: Hold,
+}
+
+/// How firmly a limit held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Hold {
+    /// It cannot be passed.
+    Hard,
+    /// It is looked at now and then, and may be passed for a moment.
+    Polled,
+    /// Nothing enforces it here.
+    Absent,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_json_keys_are_those_of_the_contract_in_order() {
+        let outcome = Outcome {
+            run_id: "r".into(),
+            skill: "pdf".into(),
+            script: "scripts/extract.py".into(),
+            script_path: "/s/pdf/scripts/extract.py".into(),
+            runtime: "python".into(),
+            status: Status::TimedOut,
+            exit_code: 124,
+            signal: None,
+            signal_number: None,
+            stdout: "out".into(),
+            stderr: String::new(),
+            stdout_truncated: false,
+            stderr_truncated: false,
+            stdout_bytes: 3,
+            stderr_bytes: 0,
+            execution_time_ms: 2.5,
+            success: false,
+            timeout: true,
+            signaled: false,
+            usage: Usage {
+                fuel: Some(7),
+                peak_memory_bytes: 8,
+                cpu_time_ms: 1.5,
+            },
+            isolation: Isolation {
+                tier: "wasm",
+                layers: vec!["wasm"],
+                limits: Enforcement {
+                    time: Hold::Hard,
+                    memory: Hold::Hard,
+                    disk: Hold::Polled,
+                    processes: Hold::Absent,
+                },
+            },
+            warnings: vec!["not in the JSON".into()],
+        };
+        let json = serde_json::to_string(&outcome).unwrap_or_default();
+        assert_eq!(
+            json,
+            concat!(
+                r#"{"run_id":"r","skill":"pdf","script":"scripts/extract.py","script_path":"/s/pdf/scripts/extract.py","#,
+                r#""runtime":"python","status":"timed_out","exit_code":124,"signal":null,"signal_number":null,"#,
+                r#""stdout":"out","stderr":"","stdout_truncated":false,"stderr_truncated":false,"stdout_bytes":3,"#,
+                r#""stderr_bytes":0,"execution_time_ms":2.5,"success":false,"timeout":true,"signaled":false,"#,
+                r#""usage":{"fuel":7,"peak_memory_bytes":8,"cpu_time_ms":1.5},"isolation":{"tier":"wasm","#,
+                r#""layers":["wasm"],"limits":{"time":"hard","memory":"hard","disk":"polled","processes":"absent"}}}"#,
+            )
+        );
+    }
+}

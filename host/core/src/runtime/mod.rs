@@ -1,0 +1,83 @@
+//! What executes a script, behind one interface.
+//!
+//! A runtime builds its sandbox from the [`Permit`] alone and leaves nothing behind. What the script
+//! did comes back as [`Ended`]; an error means that the host failed.
+
+pub(crate) mod cache;
+pub(crate) mod output;
+pub(crate) mod wasm;
+
+use crate::decision::Permit;
+use crate::error::Error;
+use crate::outcome::{Isolation, Status, Usage};
+use crate::request::Tier;
+use crate::skill::Language;
+use bytes::Bytes;
+use output::Kept;
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+use tokio::io::AsyncRead;
+use tokio::sync::mpsc;
+
+/// A future that a runtime can hold on to.
+pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// What executes scripts.
+pub(crate) trait Runtime: Send + Sync {
+    /// The name in outcomes and listings.
+    fn name(&self) -> &'static str;
+    /// Whether it executes scripts of `language` where `tier` was asked for.
+    fn runs(&self, language: Language, tier: Tier) -> bool;
+    /// Runs the script; returns when it has ended and the sandbox is gone.
+    fn run<'a>(&'a self, permit: &'a Permit, live: Live) -> BoxFuture<'a, Result<Ended, Error>>;
+}
+
+/// What connects a run to the outside while it goes on.
+#[derive(Default)]
+pub struct Live {
+    /// Read as the script's standard input if the request has no `input`; otherwise the script finds
+    /// the end of its input at once.
+    pub stdin: Option<Box<dyn AsyncRead + Send + Sync + Unpin>>,
+    /// Gets the output as it comes. If nobody receives, the script waits; if the receiver is gone,
+    /// the script sees a closed pipe.
+    pub output: Option<mpsc::Sender<Chunk>>,
+    /// Stops the script when it resolves; the outcome is then `cancelled`.
+    pub stop: Option<BoxFuture<'static, ()>>,
+}
+
+impl std::fmt::Debug for Live {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Live").finish_non_exhaustive()
+    }
+}
+
+/// A piece of output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chunk {
+    /// Where it was written.
+    pub stream: Stream,
+    /// What was written.
+    pub bytes: Bytes,
+}
+
+/// One of the two output streams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+/// What a script did.
+pub(crate) struct Ended {
+    pub(crate) status: Status,
+    pub(crate) exit_code: i32,
+    pub(crate) stdout: Kept,
+    pub(crate) stderr: Kept,
+    pub(crate) time: Duration,
+    pub(crate) usage: Usage,
+    pub(crate) isolation: Isolation,
+    pub(crate) warnings: Vec<String>,
+}

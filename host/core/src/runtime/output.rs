@@ -1,0 +1,219 @@
+//! A script's output: kept up to a limit, counted beyond it, passed on as it comes.
+//!
+//! Past the limit the script goes on and its output is dropped: a script is not punished for talking,
+//! and the host does not grow. Passing on has a bounded queue, so a slow reader slows the script and
+//! its time limit still holds.
+
+use super::{Chunk, Stream};
+use crate::outcome::TRUNCATION_MARKER;
+use bytes::Bytes;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::io::AsyncWrite;
+use tokio::sync::mpsc;
+use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
+use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError, StreamResult};
+
+/// The most a guest may write at once; bounds what the host holds for it.
+const PIECE: usize = 64 * 1024;
+
+/// What was kept of a stream.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) total: u64,
+    pub(crate) truncated: bool,
+}
+
+/// One output stream of a script.
+#[derive(Clone)]
+pub(crate) struct Output {
+    kept: Arc<Mutex<Kept>>,
+    limit: u64,
+    stream: Stream,
+    sink: Option<mpsc::Sender<Chunk>>,
+}
+
+impl Output {
+    pub(crate) fn new(stream: Stream, limit: u64, sink: Option<mpsc::Sender<Chunk>>) -> Self {
+        Self {
+            kept: Arc::default(),
+            limit,
+            stream,
+            sink,
+        }
+    }
+
+    /// Takes what was kept so far.
+    pub(crate) fn take(&self) -> Kept {
+        std::mem::take(&mut self.lock())
+    }
+
+    /// Adds a line of the host's own, on a line of its own and whatever the limit.
+    pub(crate) fn note(&self, text: &str) {
+        let mut kept = self.lock();
+        let unfinished = kept.bytes.last().is_some_and(|byte| *byte != b'\n');
+        let line = format!("{}{text}\n", if unfinished { "\n" } else { "" });
+        kept.bytes.extend_from_slice(line.as_bytes());
+        if let Some(sink) = &self.sink {
+            // A queue that is full here belongs to a reader who has stopped reading.
+            let _ = sink.try_send(Chunk {
+                stream: self.stream,
+                bytes: line.into(),
+            });
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts and keeps; returns what should be passed on.
+    fn keep(&self, mut bytes: Bytes) -> Option<Bytes> {
+        let mut kept = self.lock();
+        let room = usize::try_from(self.limit.saturating_sub(kept.total)).unwrap_or(usize::MAX);
+        kept.total += bytes.len() as u64;
+        let cut = bytes.len() > room;
+        bytes.truncate(room);
+        kept.bytes.extend_from_slice(&bytes);
+        if cut && !kept.truncated {
+            kept.truncated = true;
+            kept.bytes.extend_from_slice(TRUNCATION_MARKER.as_bytes());
+            bytes = [bytes.as_ref(), TRUNCATION_MARKER.as_bytes(), b"\n"]
+                .concat()
+                .into();
+        }
+        (!bytes.is_empty()).then_some(bytes)
+    }
+}
+
+impl IsTerminal for Output {
+    fn is_terminal(&self) -> bool {
+        false
+    }
+}
+
+impl StdoutStream for Output {
+    /// Only guests of a later WASI ask for this one; ours are all served by `p2_stream`.
+    fn async_stream(&self) -> Box<dyn AsyncWrite + Send + Sync> {
+        Box::new(tokio::io::sink())
+    }
+
+    fn p2_stream(&self) -> Box<dyn OutputStream> {
+        Box::new(Writer {
+            output: self.clone(),
+            waiting: None,
+        })
+    }
+}
+
+struct Writer {
+    output: Output,
+    /// Accepted, but not yet in the queue.
+    waiting: Option<Chunk>,
+}
+
+impl Writer {
+    /// Puts what waits into the queue if there is room; fails if nobody will ever read it.
+    fn pass_on(&mut self) -> StreamResult<()> {
+        let Some(sink) = &self.output.sink else {
+            return Ok(());
+        };
+        if sink.is_closed() {
+            return Err(StreamError::Closed);
+        }
+        if let Some(chunk) = self.waiting.take()
+            && let Err(mpsc::error::TrySendError::Full(chunk)) = sink.try_send(chunk)
+        {
+            self.waiting = Some(chunk);
+        }
+        Ok(())
+    }
+}
+
+#[async_trait::async_trait]
+impl OutputStream for Writer {
+    fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
+        if self.waiting.is_some() || bytes.len() > PIECE {
+            return Err(StreamError::trap("write beyond what check-write allowed"));
+        }
+        if let Some(bytes) = self.output.keep(bytes)
+            && self.output.sink.is_some()
+        {
+            self.waiting = Some(Chunk {
+                stream: self.output.stream,
+                bytes,
+            });
+        }
+        self.pass_on()
+    }
+
+    fn flush(&mut self) -> StreamResult<()> {
+        self.pass_on()
+    }
+
+    fn check_write(&mut self) -> StreamResult<usize> {
+        self.pass_on()?;
+        Ok(if self.waiting.is_some() { 0 } else { PIECE })
+    }
+}
+
+#[async_trait::async_trait]
+impl Pollable for Writer {
+    async fn ready(&mut self) {
+        let (Some(chunk), Some(sink)) = (self.waiting.clone(), &self.output.sink) else {
+            return;
+        };
+        // Dropped here, nothing is lost: the chunk leaves `waiting` only once it is in the queue.
+        if let Ok(place) = sink.reserve().await {
+            place.send(chunk);
+        }
+        self.waiting = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(output: &Output, text: &'static str) -> StreamResult<()> {
+        output
+            .p2_stream()
+            .write(Bytes::from_static(text.as_bytes()))
+    }
+
+    #[test]
+    fn output_beyond_the_limit_is_counted_and_dropped() {
+        let output = Output::new(Stream::Stdout, 5, None);
+        for text in ["abc", "def", "ghi"] {
+            assert!(write(&output, text).is_ok());
+        }
+        let kept = output.take();
+        assert_eq!(kept.bytes, b"abcde[... output truncated ...]");
+        assert_eq!((kept.total, kept.truncated), (9, true));
+    }
+
+    #[test]
+    fn output_of_just_the_limit_is_whole() {
+        let output = Output::new(Stream::Stdout, 6, None);
+        assert!(write(&output, "abcdef").is_ok());
+        let kept = output.take();
+        assert_eq!(
+            (kept.bytes.as_slice(), kept.total, kept.truncated),
+            (&b"abcdef"[..], 6, false)
+        );
+    }
+
+    #[test]
+    fn a_full_queue_holds_the_writer_and_a_closed_one_ends_it() {
+        let (sink, mut queue) = mpsc::channel(1);
+        let output = Output::new(Stream::Stderr, 100, Some(sink));
+        let mut writer = output.p2_stream();
+        assert!(writer.write(Bytes::from_static(b"a")).is_ok());
+        assert!(writer.write(Bytes::from_static(b"b")).is_ok());
+        assert!(matches!(writer.check_write(), Ok(0)));
+        assert!(queue.try_recv().is_ok_and(|chunk| chunk.bytes == "a"));
+        assert!(matches!(writer.check_write(), Ok(PIECE)));
+        drop(queue);
+        assert!(matches!(writer.check_write(), Err(StreamError::Closed)));
+    }
+}

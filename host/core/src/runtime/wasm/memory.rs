@@ -1,0 +1,50 @@
+//! The cap on a guest's memory, and what it used.
+
+use wasmtime::ResourceLimiter;
+
+/// Allows memory up to a limit; past it the guest's allocation fails and the guest decides.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    limit: u64,
+    pub(crate) peak: u64,
+    pub(crate) denied: bool,
+}
+
+/// Tables hold function references; the guests' own need about 20,000.
+const MAX_TABLE: usize = 200_000;
+
+impl Memory {
+    pub(crate) fn new(limit: u64) -> Self {
+        Self {
+            limit,
+            peak: 0,
+            denied: false,
+        }
+    }
+}
+
+impl ResourceLimiter for Memory {
+    fn memory_growing(
+        &mut self,
+        _current: usize,
+        desired: usize,
+        _maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
+        let desired = desired as u64;
+        if desired > self.limit {
+            self.denied = true;
+            return Ok(false);
+        }
+        self.peak = self.peak.max(desired);
+        Ok(true)
+    }
+
+    fn table_growing(
+        &mut self,
+        _current: usize,
+        desired: usize,
+        _maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
+        Ok(desired <= MAX_TABLE)
+    }
+}

@@ -1,0 +1,98 @@
+//! Places that no script may write, whatever directory it was granted.
+//!
+//! A workspace may contain the skill itself (`--workspace .`), the audit log, the policy or the
+//! cache of compiled code (`--workspace ~`). A preopened directory would hand those over with the
+//! rest, and a script that rewrites the cache runs native code next time. So a writable mount that
+//! overlaps a sealed place resolves every name it is about to change and compares where it really
+//! is. Mounts that overlap none, which is nearly all, pay nothing.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd as _;
+use std::path::{Path, PathBuf};
+
+/// Places that no script may write.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Sealed {
+    places: Vec<PathBuf>,
+    /// A workspace inside the skill is writable although the skill is not.
+    except: Option<PathBuf>,
+}
+
+impl Sealed {
+    /// Seals `places`, but not what lies in `except`.
+    pub(crate) fn new(places: impl IntoIterator<Item = PathBuf>, except: Option<PathBuf>) -> Self {
+        let places: Vec<PathBuf> = places
+            .into_iter()
+            .map(|place| place.canonicalize().unwrap_or(place))
+            .collect();
+        let except = except.filter(|inner| {
+            places
+                .iter()
+                .any(|place| inner != place && inner.starts_with(place))
+        });
+        Self { places, except }
+    }
+
+    /// Whether a mount of `folder` could reach a sealed place.
+    pub(crate) fn overlaps(&self, folder: &Path) -> bool {
+        self.except.as_deref() != Some(folder)
+            && self
+                .places
+                .iter()
+                .any(|place| place.starts_with(folder) || folder.starts_with(place))
+    }
+
+    /// Whether `path`, fully resolved, must not be written.
+    pub(crate) fn covers(&self, path: &Path) -> bool {
+        self.places.iter().any(|place| path.starts_with(place))
+            && !self
+                .except
+                .as_ref()
+                .is_some_and(|inner| path.starts_with(inner))
+    }
+
+    /// Whether moving or removing `path` would move or remove a sealed place.
+    pub(crate) fn carried_by(&self, path: &Path) -> bool {
+        self.places.iter().any(|place| place.starts_with(path))
+    }
+}
+
+/// Where an open file or directory really is.
+pub(crate) fn real_path(file: &File) -> io::Result<PathBuf> {
+    std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sealed(places: &[&str], except: Option<&str>) -> Sealed {
+        Sealed::new(places.iter().map(PathBuf::from), except.map(PathBuf::from))
+    }
+
+    #[test]
+    fn what_lies_in_a_sealed_place_is_covered_and_its_neighbours_are_not() {
+        let sealed = sealed(&["/no/w/skills/x"], None);
+        for (path, covered) in [
+            ("/no/w/skills/x", true),
+            ("/no/w/skills/x/SKILL.md", true),
+            ("/no/w/skills/xy", false),
+            ("/no/w/skills", false),
+        ] {
+            assert_eq!(sealed.covers(path.as_ref()), covered, "{path}");
+        }
+        assert!(sealed.carried_by("/no/w/skills".as_ref()));
+        assert!(!sealed.carried_by("/no/w/other".as_ref()));
+        assert!(sealed.overlaps("/no/w".as_ref()));
+        assert!(!sealed.overlaps("/no/v".as_ref()));
+    }
+
+    #[test]
+    fn a_workspace_inside_the_skill_stays_writable() {
+        let sealed = sealed(&["/no/skill"], Some("/no/skill/work"));
+        assert!(!sealed.overlaps("/no/skill/work".as_ref()));
+        assert!(!sealed.covers("/no/skill/work/a".as_ref()));
+        assert!(sealed.covers("/no/skill/scripts/a".as_ref()));
+    }
+}

@@ -1,0 +1,194 @@
+//! The `allowed-tools` field: what a skill says it will use.
+//!
+//! It comes in the wild as a space-separated string, a comma-separated string or a YAML list, with
+//! entries such as `Bash(git:*)` or `Bash(python3 "${X}/a.py" *)`: the splitter respects
+//! parentheses and quotes within them. The field narrows what a skill may do and never widens it:
+//! running a script needs `Bash`, and `Bash(pattern)` must match the command line.
+
+use super::front_matter::Value;
+use std::fmt;
+
+/// The tools a skill allows itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AllowedTools(Vec<String>);
+
+impl AllowedTools {
+    /// Reads the field; `None` if it is empty, which restricts nothing.
+    pub fn read(field: &Value) -> Option<Self> {
+        let entries: Vec<String> = match field {
+            Value::Text(_) => field.text().map(split).unwrap_or_default(),
+            Value::List(items) => items
+                .iter()
+                .filter_map(Value::text)
+                .flat_map(split)
+                .collect(),
+            Value::Map(fields) => fields.iter().map(|(name, _)| name.clone()).collect(),
+        };
+        (!entries.is_empty()).then_some(Self(entries))
+    }
+
+    /// The entries, in the order they were written.
+    pub fn entries(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+
+    /// Whether a script may run by one of these command lines, all of which mean the same run.
+    pub fn allow_script(&self, command_lines: &[String]) -> bool {
+        self.entries().any(|entry| match entry.split_once('(') {
+            None => entry == "Bash" || entry == "*",
+            Some(("Bash", pattern)) => {
+                let pattern = pattern.strip_suffix(')').unwrap_or(pattern).trim();
+                command_lines.iter().any(|line| matches(pattern, line))
+            }
+            Some(_) => false,
+        })
+    }
+}
+
+impl fmt::Display for AllowedTools {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.join(", "))
+    }
+}
+
+/// Splits at spaces and commas outside parentheses.
+fn split(text: &str) -> Vec<String> {
+    let mut entries = Vec::new();
+    let mut entry = String::new();
+    let mut depth = 0usize;
+    let mut quote = None;
+    for c in text.chars() {
+        match (quote, c) {
+            (Some(open), _) if c == open => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') if depth > 0 => quote = Some(c),
+            (None, '(') => depth += 1,
+            (None, ')') => depth = depth.saturating_sub(1),
+            (None, ',' | ' ' | '\t' | '\n' | '\r') if depth == 0 => {
+                entries.push(std::mem::take(&mut entry));
+                continue;
+            }
+            _ => {}
+        }
+        entry.push(c);
+    }
+    entries.push(entry);
+    entries.retain(|entry| !entry.is_empty());
+    entries
+}
+
+/// `git:*` matches `git` and `git …`; elsewhere `*` matches any text; all else is literal.
+fn matches(pattern: &str, line: &str) -> bool {
+    if let Some(prefix) = pattern.strip_suffix(":*") {
+        let mut words = line.to_owned();
+        words.push(' ');
+        return glob(&format!("{prefix} *"), &words);
+    }
+    // `x *` is meant to match `x` without arguments too.
+    pattern
+        .strip_suffix(" *")
+        .is_some_and(|bare| glob(bare, line))
+        || glob(pattern, line)
+}
+
+fn glob(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else {
+        return false;
+    };
+    let mut parts: Vec<&str> = parts.collect();
+    let Some(last) = parts.pop() else {
+        return rest.is_empty();
+    };
+    for part in parts {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn tools(text: &str) -> Vec<String> {
+        split(text)
+    }
+
+    #[test]
+    fn spaces_and_commas_separate_outside_parentheses_only() {
+        assert_eq!(tools("Bash Read Write"), ["Bash", "Read", "Write"]);
+        assert_eq!(tools("Bash, Read,Write"), ["Bash", "Read", "Write"]);
+        assert_eq!(
+            tools("Bash(git:*), Bash(python3 \"${X}/a.py\" *) Read"),
+            ["Bash(git:*)", "Bash(python3 \"${X}/a.py\" *)", "Read"]
+        );
+        assert_eq!(
+            tools("Bash(echo \"a) b\" *) Read"),
+            ["Bash(echo \"a) b\" *)", "Read"]
+        );
+        assert_eq!(tools(" , "), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_list_and_a_text_mean_the_same() {
+        let list = Value::List(vec![
+            Value::Text("Bash(git:*)".into()),
+            Value::Text("Read".into()),
+        ]);
+        let text = Value::Text("Bash(git:*) Read".into());
+        assert_eq!(AllowedTools::read(&list), AllowedTools::read(&text));
+        assert_eq!(AllowedTools::read(&Value::Text(" ".into())), None);
+    }
+
+    #[test]
+    fn bash_allows_scripts_and_its_absence_does_not() {
+        let allow = |field: &str, line: &str| {
+            AllowedTools::read(&Value::Text(field.into()))
+                .is_none_or(|tools| tools.allow_script(&[line.to_owned()]))
+        };
+        for (field, line, allowed) in [
+            ("Bash, Read", "python3 scripts/x.py", true),
+            ("Read, Write", "python3 scripts/x.py", false),
+            ("BashX", "python3 scripts/x.py", false),
+            ("Bash(python3:*)", "python3 scripts/x.py a", true),
+            ("Bash(python3:*)", "python3", true),
+            ("Bash(python3:*)", "python3x scripts/x.py", false),
+            ("Bash(git:*)", "python3 scripts/x.py", false),
+            ("Bash(python3 scripts/*)", "python3 scripts/x.py", true),
+            ("Bash(python3 scripts/x.py *)", "python3 scripts/x.py", true),
+            (
+                "Bash(python3 scripts/x.py *)",
+                "python3 scripts/x.py a",
+                true,
+            ),
+            (
+                "Bash(python3 scripts/x.py)",
+                "python3 scripts/x.py a",
+                false,
+            ),
+            ("Bash(*/x.py*)", "python3 scripts/x.py a", true),
+            ("Bash(*)", "anything", true),
+        ] {
+            assert_eq!(allow(field, line), allowed, "{field} / {line}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn splitting_loses_no_letter(text in "[A-Za-z(): ,*\"']{0,60}") {
+            let letters = |s: &str| s.chars().filter(|c| c.is_ascii_alphabetic()).collect::<String>();
+            prop_assert_eq!(letters(&split(&text).concat()), letters(&text));
+        }
+
+        #[test]
+        fn a_star_matches_everything_and_a_literal_only_itself(text in "[^*]{0,30}", other in "[^*]{0,30}") {
+            prop_assert!(glob("*", &text));
+            prop_assert!(glob(&text, &text));
+            prop_assert_eq!(glob(&text, &other), text == other);
+        }
+    }
+}

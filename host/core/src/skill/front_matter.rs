@@ -1,0 +1,323 @@
+//! The front matter of a `SKILL.md`: cut off, read as YAML, kept as plain text values.
+//!
+//! Values stay the text that was written (`version: 1.10` is `1.10`, not 1.1), as in the reference
+//! validator. Anchors and aliases are refused: no real skill uses them, and they let a small file
+//! grow without bound. The loader is written against the parser's events for these two reasons; a
+//! deserialiser would decide both for us.
+
+use saphyr_parser::{Event, Parser, ScanError};
+
+/// Real front matter stays below 2 KiB; this leaves room and bounds the work.
+const MAX_BYTES: usize = 64 * 1024;
+const MAX_DEPTH: usize = 16;
+
+/// A value in the front matter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    /// A scalar, as it was written.
+    Text(String),
+    /// A sequence.
+    List(Vec<Value>),
+    /// A mapping, in the order it was written.
+    Map(Vec<(String, Value)>),
+}
+
+impl Value {
+    /// The text of a scalar that is not empty or null.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) if !matches!(text.trim(), "" | "~" | "null") => Some(text.trim()),
+            _ => None,
+        }
+    }
+}
+
+/// The fields of a front matter, in the order they were written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FrontMatter {
+    fields: Vec<(String, Value)>,
+    /// What was wrong but could be mended.
+    pub(crate) warnings: Vec<String>,
+}
+
+impl FrontMatter {
+    /// Cuts the front matter off `document` and reads it; returns it with the text that follows.
+    pub fn parse(document: &str) -> Result<(Self, &str), String> {
+        let (yaml, body) = split(document)?;
+        if yaml.len() > MAX_BYTES {
+            return Err(format!("the front matter is larger than {MAX_BYTES} bytes"));
+        }
+        match load(yaml) {
+            Ok(fields) => Ok((
+                Self {
+                    fields,
+                    warnings: Vec::new(),
+                },
+                body,
+            )),
+            Err(error) => {
+                // `description: Use when: x` is the most frequent slip, and its meaning is plain.
+                let fields = load(&quote_values(yaml)).map_err(|_| error.clone())?;
+                let warning =
+                    format!("the front matter is not valid YAML ({error}); read line by line");
+                Ok((
+                    Self {
+                        fields,
+                        warnings: vec![warning],
+                    },
+                    body,
+                ))
+            }
+        }
+    }
+
+    /// The value of a field.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.fields
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value)
+    }
+
+    /// The text of a field.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.get(name).and_then(Value::text)
+    }
+
+    /// The text of a field below another.
+    pub fn nested_text(&self, outer: &str, inner: &str) -> Option<&str> {
+        match self.get(outer) {
+            Some(Value::Map(fields)) => fields
+                .iter()
+                .find(|(key, _)| key == inner)
+                .and_then(|(_, value)| value.text()),
+            _ => None,
+        }
+    }
+
+    /// The names of all fields.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.fields.iter().map(|(key, _)| key.as_str())
+    }
+}
+
+fn split(document: &str) -> Result<(&str, &str), String> {
+    let document = document.strip_prefix('\u{feff}').unwrap_or(document);
+    let mut rest = document;
+    let mut line = || {
+        let end = rest.find('\n').map_or(rest.len(), |at| at + 1);
+        let (line, after) = rest.split_at(end);
+        rest = after;
+        (!line.is_empty()).then_some((line.trim_end(), after))
+    };
+    let Some(("---", start)) = line() else {
+        return Err("it does not start with a line `---`".into());
+    };
+    let mut before = start;
+    while let Some((text, after)) = line() {
+        if text == "---" {
+            let yaml = &start[..start.len() - before.len()];
+            return Ok((yaml, after));
+        }
+        before = after;
+    }
+    Err("the front matter is not closed by a line `---`".into())
+}
+
+fn load(yaml: &str) -> Result<Vec<(String, Value)>, String> {
+    let mut loader = Loader {
+        events: Parser::new_from_str(yaml),
+    };
+    loop {
+        match loader.next()? {
+            Event::StreamStart | Event::DocumentStart(_) => {}
+            Event::StreamEnd | Event::DocumentEnd => return Ok(Vec::new()),
+            event => match loader.value(event, 0)? {
+                Value::Map(fields) => return Ok(fields),
+                value if value.text().is_none() => return Ok(Vec::new()),
+                _ => return Err("it is not a list of `field: value` lines".into()),
+            },
+        }
+    }
+}
+
+struct Loader<'a> {
+    events: Parser<'a, saphyr_parser::StrInput<'a>>,
+}
+
+impl<'a> Loader<'a> {
+    fn next(&mut self) -> Result<Event<'a>, String> {
+        match self.events.next() {
+            Some(Ok((event, _))) => Ok(event),
+            Some(Err(error)) => Err(place(&error)),
+            None => Ok(Event::StreamEnd),
+        }
+    }
+
+    fn value(&mut self, event: Event<'a>, depth: usize) -> Result<Value, String> {
+        if depth > MAX_DEPTH {
+            return Err(format!("it is nested more than {MAX_DEPTH} deep"));
+        }
+        match event {
+            Event::Scalar(_, _, anchor, _) if anchor != 0 => Err(no_aliases()),
+            Event::SequenceStart(anchor, _) | Event::MappingStart(anchor, _) if anchor != 0 => {
+                Err(no_aliases())
+            }
+            Event::Scalar(text, ..) => Ok(Value::Text(text.into_owned())),
+            Event::SequenceStart(..) => {
+                let mut items = Vec::new();
+                loop {
+                    match self.next()? {
+                        Event::SequenceEnd => return Ok(Value::List(items)),
+                        event => items.push(self.value(event, depth + 1)?),
+                    }
+                }
+            }
+            Event::MappingStart(..) => {
+                let mut fields: Vec<(String, Value)> = Vec::new();
+                loop {
+                    let key = match self.next()? {
+                        Event::MappingEnd => return Ok(Value::Map(fields)),
+                        event => match self.value(event, depth + 1)? {
+                            Value::Text(key) => key,
+                            _ => return Err("a field's name is not plain text".into()),
+                        },
+                    };
+                    let event = self.next()?;
+                    let value = self.value(event, depth + 1)?;
+                    if fields.iter().any(|(known, _)| *known == key) {
+                        return Err(format!(
+                            "the field `{}` stands twice",
+                            crate::files::show(&key)
+                        ));
+                    }
+                    fields.push((key, value));
+                }
+            }
+            Event::Alias(_) => Err(no_aliases()),
+            _ => Err("it ends too early".into()),
+        }
+    }
+}
+
+fn no_aliases() -> String {
+    "anchors and aliases are not accepted".into()
+}
+
+fn place(error: &ScanError) -> String {
+    // The document's first line is the `---` that was cut off.
+    format!("{} at line {}", error.info(), error.marker().line() + 1)
+}
+
+/// Each `key: value` at the left margin with its value in quotes, unless it is quoted or structured.
+fn quote_values(yaml: &str) -> String {
+    let mut mended = String::with_capacity(yaml.len() + 16);
+    for line in yaml.lines() {
+        let quoted = line
+            .split_once(": ")
+            .filter(|(key, _)| !key.is_empty() && !key.starts_with([' ', '#', '-']))
+            .map(|(key, value)| (key, value.trim()))
+            .filter(|(_, value)| !value.starts_with(['"', '\'', '|', '>', '[', '{', '&', '*']));
+        match quoted {
+            Some((key, value)) => {
+                mended.push_str(&format!("{key}: '{}'", value.replace('\'', "''")));
+            }
+            None => mended.push_str(line),
+        }
+        mended.push('\n');
+    }
+    mended
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn parse(document: &str) -> Result<(FrontMatter, &str), String> {
+        FrontMatter::parse(document)
+    }
+
+    #[test]
+    fn values_stay_the_text_that_was_written() {
+        let (matter, body) = parse(
+            "---\nname: pdf\nversion: 1.10\nflag: yes\nmetadata:\n  version: 007\n  author: \"a: b\"\n---\n# Body\n",
+        )
+        .unwrap();
+        assert_eq!(matter.text("name"), Some("pdf"));
+        assert_eq!(matter.text("version"), Some("1.10"));
+        assert_eq!(matter.text("flag"), Some("yes"));
+        assert_eq!(matter.nested_text("metadata", "version"), Some("007"));
+        assert_eq!(matter.nested_text("metadata", "author"), Some("a: b"));
+        assert_eq!(body, "# Body\n");
+        assert_eq!(
+            matter.names().collect::<Vec<_>>(),
+            ["name", "version", "flag", "metadata"]
+        );
+    }
+
+    #[test]
+    fn byte_order_mark_and_windows_line_ends_are_read() {
+        let (matter, body) =
+            parse("\u{feff}---\r\nname: a\r\ndescription: b\r\n---\r\ntext").unwrap();
+        assert_eq!(matter.text("description"), Some("b"));
+        assert_eq!(body, "text");
+    }
+
+    #[test]
+    fn an_unquoted_colon_is_mended_with_a_warning() {
+        let (matter, _) = parse("---\nname: a\ndescription: Use when: it's late\n---\n").unwrap();
+        assert_eq!(matter.text("description"), Some("Use when: it's late"));
+        assert_eq!(matter.warnings.len(), 1);
+    }
+
+    #[test]
+    fn what_is_no_front_matter_is_said() {
+        for (document, why) in [
+            ("# Title", "it does not start with a line `---`"),
+            ("", "it does not start with a line `---`"),
+            (
+                "---\nname: a\n",
+                "the front matter is not closed by a line `---`",
+            ),
+            (
+                "---\na: &x 1\nb: *x\n---\n",
+                "anchors and aliases are not accepted",
+            ),
+            ("---\na: 1\na: 2\n---\n", "the field `a` stands twice"),
+            (
+                "---\njust text\n---\n",
+                "it is not a list of `field: value` lines",
+            ),
+        ] {
+            assert_eq!(parse(document).unwrap_err(), why, "{document}");
+        }
+    }
+
+    #[test]
+    fn an_empty_front_matter_has_no_fields() {
+        let (matter, body) = parse("---\n---\nbody").unwrap();
+        assert_eq!(matter.names().count(), 0);
+        assert_eq!(body, "body");
+    }
+
+    #[test]
+    fn deep_nesting_is_refused() {
+        let deep = format!("---\na: {}{}\n---\n", "[".repeat(5000), "]".repeat(5000));
+        assert!(parse(&deep).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_document_makes_the_parser_panic(document in "(---\n)?(.|\n){0,200}(\n---\n)?(.|\n){0,20}") {
+            let _ = parse(&document);
+        }
+
+        #[test]
+        fn any_quoted_value_comes_back_as_it_was(value in "[^\"\\\\\\p{C}]{1,40}") {
+            let document = format!("---\ndescription: \"{value}\"\n---\n");
+            let (matter, _) = parse(&document).map_err(TestCaseError::fail)?;
+            prop_assert_eq!(matter.get("description"), Some(&Value::Text(value)));
+        }
+    }
+}

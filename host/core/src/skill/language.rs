@@ -1,0 +1,151 @@
+//! Which language a script is written in, and who interprets it.
+
+use std::path::Path;
+
+/// The language of a script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Language {
+    /// `.py`
+    Python,
+    /// `.js .mjs .cjs`, and `.ts .mts .cts` once their types are stripped
+    JavaScript,
+    /// `.sh .bash`
+    Bash,
+    /// `.rb`
+    Ruby,
+    /// `.pl`
+    Perl,
+    /// `.ps1`
+    PowerShell,
+    /// `.bat .cmd`
+    Batch,
+}
+
+impl Language {
+    /// The language that a file's extension stands for.
+    pub fn of_extension(path: &Path) -> Option<Self> {
+        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+        Some(match extension.as_str() {
+            "py" => Self::Python,
+            "js" | "mjs" | "cjs" | "ts" | "mts" | "cts" => Self::JavaScript,
+            "sh" | "bash" => Self::Bash,
+            "rb" => Self::Ruby,
+            "pl" => Self::Perl,
+            "ps1" => Self::PowerShell,
+            "bat" | "cmd" => Self::Batch,
+            _ => return None,
+        })
+    }
+
+    /// The language that a `#!` line asks for.
+    pub fn of_shebang(first_bytes: &[u8]) -> Option<Self> {
+        let line = first_bytes
+            .strip_prefix(b"#!")?
+            .split(|b| *b == b'\n')
+            .next()?;
+        let line = std::str::from_utf8(line).ok()?;
+        // `/usr/bin/env -S uv run --script` names its interpreter by what runs it, so the last word
+        // that is known wins over the ones that only lead to it.
+        line.split_whitespace()
+            .filter_map(|word| Self::of_interpreter(word.rsplit('/').next()?))
+            .next_back()
+    }
+
+    fn of_interpreter(word: &str) -> Option<Self> {
+        let plain = word.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+        Some(match plain {
+            "python" | "uv" | "uvx" | "pypy" => Self::Python,
+            "node" | "nodejs" | "deno" | "bun" | "tsx" | "ts-node" => Self::JavaScript,
+            "sh" | "bash" | "dash" | "zsh" => Self::Bash,
+            "ruby" => Self::Ruby,
+            "perl" => Self::Perl,
+            "pwsh" => Self::PowerShell,
+            _ => return None,
+        })
+    }
+
+    /// The word used in listings.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Python => "python",
+            Self::JavaScript => "javascript",
+            Self::Bash => "bash",
+            Self::Ruby => "ruby",
+            Self::Perl => "perl",
+            Self::PowerShell => "powershell",
+            Self::Batch => "batch",
+        }
+    }
+
+    /// The interpreter's name in policies and command lines.
+    pub fn interpreter(self) -> &'static str {
+        match self {
+            Self::Python => "python3",
+            Self::JavaScript => "node",
+            Self::Bash => "bash",
+            Self::Ruby => "ruby",
+            Self::Perl => "perl",
+            Self::PowerShell => "powershell",
+            Self::Batch => "cmd",
+        }
+    }
+
+    /// Other names by which skills call the interpreter.
+    pub(crate) fn other_names(self) -> &'static [&'static str] {
+        match self {
+            Self::Python => &["python", "uv run"],
+            Self::JavaScript => &[
+                "npx tsx",
+                "bun",
+                "bun run",
+                "npx bun",
+                "deno run",
+                "npx ts-node",
+            ],
+            Self::Bash => &["sh"],
+            _ => &[],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Language::{self, *};
+
+    #[test]
+    fn extensions_name_languages_in_any_case() {
+        let of = |name: &str| Language::of_extension(name.as_ref());
+        for (name, language) in [
+            ("a.py", Some(Python)),
+            ("a.PY", Some(Python)),
+            ("a.b.mjs", Some(JavaScript)),
+            ("a.cts", Some(JavaScript)),
+            ("a.bash", Some(Bash)),
+            ("a.rb", Some(Ruby)),
+            ("a.pl", Some(Perl)),
+            ("a.cmd", Some(Batch)),
+            ("README.md", None),
+            ("a", None),
+            (".py", None),
+        ] {
+            assert_eq!(of(name), language, "{name}");
+        }
+    }
+
+    #[test]
+    fn shebang_lines_name_languages() {
+        for (line, language) in [
+            ("#!/usr/bin/env python3\nx", Some(Python)),
+            ("#!/usr/bin/python3.12", Some(Python)),
+            ("#!/usr/bin/env -S uv run --script", Some(Python)),
+            ("#! /bin/sh -e", Some(Bash)),
+            ("#!/usr/bin/env node", Some(JavaScript)),
+            ("#!/usr/bin/env -S npx tsx", Some(JavaScript)),
+            ("#!/bin/awk -f", None),
+            ("python3", None),
+            ("", None),
+        ] {
+            assert_eq!(Language::of_shebang(line.as_bytes()), language, "{line}");
+        }
+    }
+}

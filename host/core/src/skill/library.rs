@@ -1,0 +1,158 @@
+//! Finding skills by name.
+//!
+//! The folders are searched in a fixed order and the first hit wins. Which folders those are is the
+//! caller's business: a front end adds the usual ones of the user, a server names its own.
+
+use super::{Skill, SkillError};
+use crate::{files, suggest};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Folders that hold skills, in the order they are searched.
+#[derive(Debug, Clone, Default)]
+pub struct Library {
+    folders: Vec<PathBuf>,
+}
+
+/// A skill that was found, and those of the same name that it hides.
+#[derive(Debug)]
+pub struct Found {
+    /// The skill.
+    pub skill: Arc<Skill>,
+    /// Folders of the same name further down the search.
+    pub shadowed: Vec<PathBuf>,
+}
+
+/// A folder that looks like a skill and could not be loaded.
+#[derive(Debug)]
+pub struct Skipped {
+    /// The folder.
+    pub path: PathBuf,
+    /// Why.
+    pub why: SkillError,
+}
+
+impl Library {
+    /// A library of these folders.
+    pub fn new(folders: impl IntoIterator<Item = PathBuf>) -> Self {
+        Self {
+            folders: folders.into_iter().collect(),
+        }
+    }
+
+    /// The folders that are searched.
+    pub fn folders(&self) -> &[PathBuf] {
+        &self.folders
+    }
+
+    /// Finds a skill by path (anything with a separator, `.` or `..`) or by name.
+    pub fn find(&self, wanted: &str) -> Result<Found, SkillError> {
+        let is_path = wanted.contains(['/', '\\']) || matches!(wanted, "." | "..");
+        if is_path {
+            return Ok(Found {
+                skill: Arc::new(Skill::load(wanted)?),
+                shadowed: Vec::new(),
+            });
+        }
+        if wanted.is_empty() || wanted.contains('\0') {
+            return Err(self.not_found(wanted));
+        }
+        let mut folders = self
+            .folders
+            .iter()
+            .map(|folder| folder.join(wanted))
+            .filter(|path| path.is_dir());
+        let path = match folders.next() {
+            Some(path) => path,
+            // A skill whose name differs from its folder answers to both.
+            None => return self.find_by_front_matter(wanted),
+        };
+        let shadowed = folders.filter(|other| holds_skill(other)).collect();
+        Ok(Found {
+            skill: Arc::new(Skill::load(path)?),
+            shadowed,
+        })
+    }
+
+    /// Every skill, each folder in name order, and what had to be skipped.
+    pub fn list(&self) -> (Vec<Arc<Skill>>, Vec<Skipped>) {
+        let (mut skills, mut skipped) = (Vec::new(), Vec::new());
+        for path in self.candidates() {
+            match Skill::load(&path) {
+                Ok(skill) => skills.push(Arc::new(skill)),
+                Err(why) => skipped.push(Skipped { path, why }),
+            }
+        }
+        (skills, skipped)
+    }
+
+    fn candidates(&self) -> Vec<PathBuf> {
+        let mut all = Vec::new();
+        for folder in &self.folders {
+            let Ok(entries) = folder.read_dir() else {
+                continue;
+            };
+            let mut paths: Vec<_> = entries
+                .filter_map(Result::ok)
+                .map(|entry| entry.path())
+                .filter(|path| holds_skill(path))
+                .collect();
+            paths.sort();
+            all.extend(paths);
+        }
+        all
+    }
+
+    fn find_by_front_matter(&self, wanted: &str) -> Result<Found, SkillError> {
+        let (skills, _) = self.list();
+        let mut named = skills.into_iter().filter(|skill| skill.name() == wanted);
+        match named.next() {
+            Some(skill) => Ok(Found {
+                skill,
+                shadowed: named.map(|s| s.path().to_owned()).collect(),
+            }),
+            None => Err(self.not_found(wanted)),
+        }
+    }
+
+    fn not_found(&self, wanted: &str) -> SkillError {
+        let paths = self.candidates();
+        let names: Vec<String> = paths
+            .iter()
+            .filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
+            .collect();
+        let hint = match suggest::nearest(wanted, names.iter().map(String::as_str)) {
+            Some(name) => format!("did you mean `{}`?", files::show(name)),
+            None if Path::new(wanted).join("SKILL.md").is_file() => {
+                format!("a folder is named by path: `./{}`", files::show(wanted))
+            }
+            None if names.is_empty() => {
+                let folders: Vec<_> = self
+                    .folders
+                    .iter()
+                    .map(|f| f.display().to_string())
+                    .collect();
+                format!(
+                    "no skills in {}; name a folder by path, or pass --skills DIR",
+                    folders.join(", ")
+                )
+            }
+            None => format!(
+                "there are: {}",
+                names
+                    .iter()
+                    .map(|n| files::show(n))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            ),
+        };
+        SkillError::NotFound {
+            name: wanted.to_owned(),
+            hint,
+        }
+    }
+}
+
+fn holds_skill(path: &Path) -> bool {
+    path.join("SKILL.md").is_file() || path.join("skill.md").is_file()
+}

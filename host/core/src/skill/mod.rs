@@ -1,0 +1,261 @@
+//! A skill: a folder with a `SKILL.md`, and the scripts in it.
+//!
+//! A skill is untrusted. Everything below its root is read through one directory handle, opened once
+//! when the skill is loaded, so that neither a link nor an exchange of the folder leads elsewhere.
+//! Loading is lenient, as hosts of skills are: what can be mended is a warning. Scripts are found on
+//! first use and kept for the skill's lifetime.
+
+mod allowed_tools;
+mod describe;
+mod front_matter;
+mod language;
+mod library;
+mod script;
+
+pub use allowed_tools::AllowedTools;
+pub use front_matter::{FrontMatter, Value};
+pub use language::Language;
+pub use library::{Found, Library, Skipped};
+pub(crate) use script::NoScript;
+pub use script::Script;
+
+use crate::files;
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// The agentskills.io fields, and the version that hosts read.
+const FIELDS: [&str; 7] = [
+    "name",
+    "description",
+    "license",
+    "compatibility",
+    "metadata",
+    "allowed-tools",
+    "version",
+];
+/// Instructions are meant for a model's context; a megabyte is no instruction.
+const MAX_SKILL_MD: u64 = 1024 * 1024;
+
+/// A loaded skill.
+#[derive(Debug)]
+pub struct Skill {
+    path: PathBuf,
+    root: Dir,
+    name: String,
+    description: String,
+    front_matter: FrontMatter,
+    instructions: String,
+    allowed_tools: Option<AllowedTools>,
+    scripts: OnceLock<Vec<Script>>,
+    warnings: Vec<String>,
+}
+
+/// Why a folder is not a skill that can be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum SkillError {
+    /// No skill of this name.
+    #[error("skill `{}` not found", files::show(name))]
+    NotFound {
+        /// What was asked for.
+        name: String,
+        /// What to do about it.
+        hint: String,
+    },
+    /// The folder is there, but it is no skill or a broken one.
+    #[error("`{}` is not a skill: {why}", files::show(&path.display().to_string()))]
+    Invalid {
+        /// The folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+impl Skill {
+    /// Loads the skill in the folder `path`.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, SkillError> {
+        let asked = path.as_ref();
+        let invalid = |why: String| SkillError::Invalid {
+            path: asked.to_owned(),
+            why,
+        };
+        let path = asked.canonicalize().map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => SkillError::NotFound {
+                name: asked.display().to_string(),
+                hint: "no such folder".into(),
+            },
+            _ => invalid(files::plain(&error)),
+        })?;
+        if !path.is_dir() {
+            return Err(invalid(
+                "it is a file; name the folder that holds SKILL.md".into(),
+            ));
+        }
+        let root = Dir::open_ambient_dir(&path, ambient_authority())
+            .map_err(|error| invalid(files::plain(&error)))?;
+        let document = read_skill_md(&root).map_err(invalid)?;
+        let (front_matter, body) =
+            FrontMatter::parse(&document).map_err(|why| invalid(format!("SKILL.md: {why}")))?;
+        let description = front_matter
+            .text("description")
+            .ok_or_else(|| invalid("SKILL.md: the front matter has no `description`".into()))?
+            .to_owned();
+
+        let folder = path
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default();
+        let mut warnings = front_matter.warnings.clone();
+        let name = match front_matter.text("name") {
+            Some(name) => {
+                if name != folder {
+                    warnings.push(format!(
+                        "the name `{}` differs from the folder `{}`",
+                        files::show(name),
+                        files::show(&folder)
+                    ));
+                }
+                name.to_owned()
+            }
+            None => {
+                warnings.push(format!(
+                    "no `name`; the folder's name `{}` is used",
+                    files::show(&folder)
+                ));
+                folder
+            }
+        };
+        let unknown: Vec<_> = front_matter
+            .names()
+            .filter(|name| !FIELDS.contains(name))
+            .map(files::show)
+            .collect();
+        if !unknown.is_empty() {
+            warnings.push(format!(
+                "fields not in the specification: {}",
+                unknown.join(", ")
+            ));
+        }
+        let allowed_tools = front_matter
+            .get("allowed-tools")
+            .and_then(AllowedTools::read);
+        let instructions = body.to_owned();
+        Ok(Self {
+            path,
+            root,
+            name,
+            description,
+            front_matter,
+            instructions,
+            allowed_tools,
+            scripts: OnceLock::new(),
+            warnings,
+        })
+    }
+
+    /// The skill's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it is for, in its own words.
+    pub fn description(&self) -> &str {
+        &self.description
+    }
+
+    /// Its real, absolute path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its version, or the empty text.
+    pub fn version(&self) -> &str {
+        let matter = &self.front_matter;
+        matter
+            .text("version")
+            .or_else(|| matter.nested_text("metadata", "version"))
+            .unwrap_or_default()
+    }
+
+    /// Its front matter.
+    pub fn front_matter(&self) -> &FrontMatter {
+        &self.front_matter
+    }
+
+    /// The text that follows the front matter.
+    pub fn instructions(&self) -> &str {
+        &self.instructions
+    }
+
+    /// The tools it allows itself; `None` restricts nothing.
+    pub fn allowed_tools(&self) -> Option<&AllowedTools> {
+        self.allowed_tools.as_ref()
+    }
+
+    /// What was wrong with it but could be mended.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Its scripts: those in `scripts/` first, found on first use and kept.
+    pub fn scripts(&self) -> &[Script] {
+        self.scripts
+            .get_or_init(|| script::discover(&self.root, &self.path))
+    }
+
+    /// What a script says of itself, at most 500 characters.
+    pub fn describe(&self, script: &Script) -> String {
+        script.description(&self.root)
+    }
+
+    /// The name under which agents call a script: `skill.script`, with the sub-path if two clash.
+    pub fn tool_name(&self, script: &Script) -> String {
+        let below = |script: &Script| {
+            let path = script
+                .path()
+                .strip_prefix("scripts/")
+                .unwrap_or(script.path());
+            Path::new(path)
+                .with_extension("")
+                .to_string_lossy()
+                .replace('/', ".")
+        };
+        let clashes = |same: &dyn Fn(&Script) -> bool| {
+            self.scripts().iter().filter(|other| same(other)).count() > 1
+        };
+        let name = if !clashes(&|other| other.name() == script.name()) {
+            script.name().to_owned()
+        } else if !clashes(&|other| below(other) == below(script)) {
+            below(script)
+        } else {
+            script.path().replace(['/', '.'], "_")
+        };
+        format!("{}.{name}", self.name)
+    }
+
+    pub(crate) fn root(&self) -> &Dir {
+        &self.root
+    }
+
+    pub(crate) fn find_script(&self, wanted: &str) -> Result<&Script, NoScript> {
+        script::find(self.scripts(), &self.root, wanted)
+    }
+}
+
+fn read_skill_md(root: &Dir) -> Result<String, String> {
+    let mut missing = None;
+    for name in ["SKILL.md", "skill.md"] {
+        match files::read(root, Path::new(name), MAX_SKILL_MD) {
+            Ok((bytes, _)) => {
+                return String::from_utf8(bytes).map_err(|_| "SKILL.md is not UTF-8 text".into());
+            }
+            Err(files::ReadError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => {
+                missing = Some("it holds no SKILL.md".to_owned());
+            }
+            Err(error) => return Err(format!("SKILL.md {error}")),
+        }
+    }
+    Err(missing.unwrap_or_default())
+}

@@ -1,0 +1,30 @@
+//! The nearest right word to a wrong one, for error messages.
+
+/// The candidate most like `wrong`, if one is near enough that the reader will agree.
+pub(crate) fn nearest<'a>(
+    wrong: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(wrong, candidate), candidate))
+        // A third of the letters may differ; more is a guess, not a suggestion.
+        .filter(|(distance, candidate)| *distance <= candidate.chars().count().max(3) / 3)
+        .min()
+        .map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn a_near_word_is_suggested_and_a_far_one_is_not() {
+        assert_eq!(
+            nearest("cuont.py", ["count.py", "convert.py"]),
+            Some("count.py")
+        );
+        assert_eq!(nearest("zzz", ["count.py", "convert.py"]), None);
+        assert_eq!(nearest("x", []), None);
+    }
+}

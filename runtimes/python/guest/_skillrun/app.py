@@ -1,0 +1,55 @@
+"""The component's entry: what happens at build time, in order, and the one function the host calls."""
+
+import sys
+
+# Only what the build was given: never a package that happens to be installed on the machine.
+sys.path[:] = [path for path in sys.path if path in ("/python", "/world", "/bundled", "/0")]
+
+from _skillrun import stdlib
+
+stdlib.embed("/python", "_skillrun", "/0/_skillrun")
+sys.path[:] = [stdlib.HOME, "/world", "/bundled"]
+
+# The functions of `os` first, before other modules look at what there is.
+from _skillrun import files, system
+
+files.install()
+system.install()
+
+from _skillrun import missing, network, processes
+
+missing.install()
+network.install()
+processes.install()
+
+from _skillrun import warm
+
+warm.imports()
+system.name_platform()
+processes.add_to_os()
+
+from _skillrun import clock, eventloop, frames, script, streams, threads, zone
+
+zone.embed("/0/tzdata")
+clock.install()
+eventloop.install()
+frames.install()
+threads.install()
+streams.install()
+warm.rehearse()
+warm.clean()
+script.remember()
+
+import wit_world
+
+
+class WitWorld(wit_world.WitWorld):
+    """The world `python`."""
+
+    def run(self, path, args, cwd):
+        return script.run(path, args, cwd)
+
+    run.__code__ = run.__code__.replace(co_filename=stdlib.INTERNAL)
+
+
+_holes = warm.freeze()

@@ -1,0 +1,99 @@
+"""Files as scripts know them, where WASI leaves something out.
+
+WASI has no permission bits: every mode reads as zero, and archives made from such modes hold files
+that nobody may open after unpacking. So `os.stat` and its siblings answer with the modes an ordinary
+umask gives, and changing a mode succeeds without an effect.
+"""
+
+import os
+import posix
+import stat as _stat
+
+_FILE, _DIRECTORY = 0o644, 0o755
+_umask = 0o022
+
+
+def install():
+    for name in ("stat", "lstat", "fstat"):
+        _replace(name, _with_mode(getattr(posix, name)))
+    _replace("chmod", _chmod)
+    _add(
+        fchmod=lambda fd, mode: None,
+        lchmod=lambda path, mode: None,
+        umask=_set_umask,
+        chown=_chown,
+        lchown=_chown,
+        sync=lambda: None,
+        statvfs=_statvfs,
+    )
+
+
+def _with_mode(original):
+    read = original
+    build, directory = os.stat_result, _stat.S_IFDIR
+
+    def function(*args, **options):
+        result = read(*args, **options)
+        mode = result.st_mode
+        if mode & 0o777:
+            return result
+        mode |= _DIRECTORY if mode & 0o170000 == directory else 0o777 if mode & 0o170000 == 0o120000 else _FILE
+        return build(
+            (mode, *result[1:]),
+            {
+                "st_atime": result.st_atime, "st_mtime": result.st_mtime, "st_ctime": result.st_ctime,
+                "st_atime_ns": result.st_atime_ns, "st_mtime_ns": result.st_mtime_ns, "st_ctime_ns": result.st_ctime_ns,
+                "st_blksize": result.st_blksize, "st_blocks": result.st_blocks, "st_rdev": result.st_rdev,
+            },
+        )
+
+    function.__doc__ = original.__doc__
+    return function
+
+
+def _chmod(path, mode, *, dir_fd=None, follow_symlinks=True):
+    # Raises for a path that does not exist, as it should; there is nothing else to do.
+    if isinstance(path, int):
+        posix.fstat(path)
+    else:
+        posix.stat(path, dir_fd=dir_fd, follow_symlinks=follow_symlinks)
+
+
+def _chown(path, uid, gid, *, dir_fd=None, follow_symlinks=True):
+    posix.stat(path, dir_fd=dir_fd, follow_symlinks=follow_symlinks)
+    if uid not in (-1, os.getuid()) or gid not in (-1, os.getgid()):
+        raise PermissionError(_errno("EPERM"), "files cannot change their owner in this sandbox", path)
+
+
+def _set_umask(mask):
+    global _umask
+    _umask, old = mask & 0o777, _umask
+    return old
+
+
+def _statvfs(path):
+    raise OSError(_errno("ENOSYS"), "this sandbox does not tell how much disk there is", path)
+
+
+def _errno(name):
+    import errno
+    return getattr(errno, name)
+
+
+def _replace(name, function):
+    """Puts a function in the place of one of `os`, in the sets that say what it can do as well."""
+    original = getattr(os, name)
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "posix"
+    setattr(os, name, function)
+    for known in (os.supports_dir_fd, os.supports_fd, os.supports_follow_symlinks, os.supports_effective_ids):
+        if original in known:
+            known.add(function)
+
+
+def _add(**functions):
+    for name, function in functions.items():
+        if not hasattr(os, name):
+            function.__name__ = function.__qualname__ = name
+            function.__module__ = "posix"
+            setattr(os, name, function)

@@ -1,0 +1,70 @@
+"""There is no network here, and the error says so, at once and in every library's own words.
+
+It is refused where all of them pass: when a socket is made and when a name is looked up. Without TLS the
+library hides its HTTPS classes and urllib would call `https` an unknown kind of address, so those
+classes are put back: they fail with the same sentence.
+"""
+
+import errno
+
+from . import stdlib
+
+MESSAGE = "the network is not available in this sandbox"
+
+
+def install():
+    stdlib.after_import.update({
+        "socket": _adjust_socket,
+        "http.client": _adjust_http_client,
+        "urllib.request": _adjust_urllib_request,
+    })
+
+
+def _refuse(*args, **options):
+    raise OSError(errno.ENETUNREACH, MESSAGE)
+
+
+def _adjust_socket(socket):
+    socket.socket.__init__ = _refuse
+    socket.gethostname = lambda: "sandbox"
+    socket.getfqdn = lambda name="": name.strip() or "sandbox"
+    for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr", "getnameinfo",
+                 "create_connection", "create_server", "socketpair", "fromfd"):
+        setattr(socket, name, _refuse)
+
+
+def _adjust_http_client(client):
+    if hasattr(client, "HTTPSConnection"):
+        return
+
+    class HTTPSConnection(client.HTTPConnection):
+        """An HTTPS connection, which needs the network first."""
+
+        default_port = client.HTTPS_PORT
+
+        def __init__(self, host, port=None, *, timeout=None, source_address=None, context=None, blocksize=8192):
+            super().__init__(host, port, timeout, source_address, blocksize)
+
+    HTTPSConnection.__module__, HTTPSConnection.__qualname__ = "http.client", "HTTPSConnection"
+    client.HTTPSConnection = HTTPSConnection
+    client.__all__.append("HTTPSConnection")
+
+
+def _adjust_urllib_request(request):
+    if hasattr(request, "HTTPSHandler"):
+        return
+
+    class HTTPSHandler(request.AbstractHTTPHandler):
+        """Opens `https` addresses, which needs the network first."""
+
+        def __init__(self, debuglevel=None, context=None, check_hostname=None):
+            super().__init__(debuglevel)
+
+        def https_open(self, req):
+            return self.do_open(request.http.client.HTTPSConnection, req)
+
+        https_request = request.AbstractHTTPHandler.do_request_
+
+    HTTPSHandler.__module__, HTTPSHandler.__qualname__ = "urllib.request", "HTTPSHandler"
+    request.HTTPSHandler = HTTPSHandler
+    request.__all__.append("HTTPSHandler")

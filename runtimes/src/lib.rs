@@ -1,0 +1,107 @@
+//! The interpreters that scripts run with, compiled to WASI and embedded in this library.
+//!
+//! Each [`Guest`] is made by the build script from packages that are pinned by hash, so a machine that
+//! only runs skills needs neither Python nor a network. The bytes are stored compressed: they
+//! are read once, when the host compiles them for its machine, and a third of the size is
+//! worth the fraction of a second this takes then.
+//!
+//! This crate knows nothing of engines, policies or skills, and it must stay that way: it never runs a
+//! guest, and it hands out bytes only together with the [`digest`](Guest::digest) by which a cache of
+//! compiled code is keyed.
+
+use std::io;
+
+mod python {
+    include!(concat!(env!("OUT_DIR"), "/python.rs"));
+}
+
+/// One interpreter compiled to WASI, embedded compressed.
+#[derive(Clone, Copy, Debug)]
+pub struct Guest {
+    name: &'static str,
+    version: &'static str,
+    digest: &'static str,
+    size: usize,
+    compressed: Compressed,
+}
+
+/// Millions of bytes that must not end up in a log when a [`Guest`] is printed.
+#[derive(Clone, Copy)]
+struct Compressed(&'static [u8]);
+
+impl std::fmt::Debug for Compressed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} bytes", self.0.len())
+    }
+}
+
+/// CPython with its whole standard library; the world it implements is `python/wit/world.wit`.
+pub fn python() -> Guest {
+    Guest {
+        name: "python",
+        version: python::VERSION,
+        digest: python::DIGEST,
+        size: python::SIZE,
+        compressed: Compressed(python::COMPRESSED),
+    }
+}
+
+impl Guest {
+    /// The name of the runtime, `python`.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The version of the interpreter, such as `3.14.0`.
+    pub fn version(&self) -> &'static str {
+        self.version
+    }
+
+    /// The SHA-256 of the component, in hexadecimal.
+    pub fn digest(&self) -> &'static str {
+        self.digest
+    }
+
+    /// The component, decompressed: a WebAssembly component in binary form.
+    ///
+    /// Tens of megabytes are allocated, exactly as many as the build recorded, never more.
+    pub fn component(&self) -> io::Result<Vec<u8>> {
+        let component = zstd::bulk::decompress(self.compressed.0, self.size)?;
+        if component.len() != self.size {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("the embedded guest `{}` is damaged", self.name),
+            ));
+        }
+        Ok(component)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sha2::{Digest, Sha256};
+
+    #[test]
+    fn the_embedded_component_has_the_digest_it_is_known_by() {
+        let guest = python();
+        let component = guest.component().expect("decompresses");
+        let digest: String = Sha256::digest(&component)
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        assert_eq!(digest, guest.digest());
+        assert_eq!(component.len(), guest.size);
+    }
+
+    #[test]
+    fn the_guest_is_a_component_and_not_a_core_module() {
+        let component = python().component().expect("decompresses");
+        assert_eq!(component[..8], *b"\0asm\x0d\0\x01\0");
+    }
+
+    #[test]
+    fn printing_a_guest_prints_no_bytes_of_it() {
+        assert!(format!("{:?}", python()).len() < 300);
+    }
+}
