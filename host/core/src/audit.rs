@@ -21,10 +21,12 @@ const ARGUMENT_CHARS: usize = 256;
 #[derive(Clone)]
 pub struct AuditLog(Target);
 
+type Sink = dyn Fn(&[u8]) -> io::Result<()> + Send + Sync;
+
 #[derive(Clone)]
 enum Target {
     File(PathBuf),
-    Sink(Arc<dyn Fn(&[u8]) -> io::Result<()> + Send + Sync>),
+    Sink(Arc<Sink>),
 }
 
 impl std::fmt::Debug for AuditLog {

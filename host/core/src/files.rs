@@ -3,7 +3,8 @@
 
 use cap_std::fs::{Dir, File, Metadata, MetadataExt as _, OpenOptions, OpenOptionsExt as _};
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
 
 /// Why a file was not read.
 #[derive(Debug, thiserror::Error)]
@@ -46,17 +47,27 @@ pub(crate) fn open(dir: &Dir, path: &Path) -> Result<(File, Metadata), ReadError
 }
 
 /// Reads a regular file of at most `limit` bytes.
-pub(crate) fn read(dir: &Dir, path: &Path, limit: u64) -> Result<(Vec<u8>, Metadata), ReadError> {
+pub(crate) fn read(dir: &Dir, path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
     let (file, meta) = open(dir, path)?;
+    read_open(file, &meta, limit)
+}
+
+/// Reads what [`open`] opened, if it holds at most `limit` bytes.
+pub(crate) fn read_open(file: File, meta: &Metadata, limit: u64) -> Result<Vec<u8>, ReadError> {
     if meta.len() > limit {
         return Err(ReadError::TooLarge(limit));
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0));
+    let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0) + 1);
     file.take(limit + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
         return Err(ReadError::TooLarge(limit));
     }
-    Ok((bytes, meta))
+    Ok(bytes)
+}
+
+/// Where an open file or directory really is.
+pub(crate) fn real_path(file: &impl AsRawFd) -> io::Result<PathBuf> {
+    std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
 /// cap-std reports a path that leaves its directory as a permission error without an errno of its

@@ -129,7 +129,7 @@ impl Policy {
         let base = folder.canonicalize().map_err(io)?;
         let dir =
             cap_std::fs::Dir::open_ambient_dir(&base, cap_std::ambient_authority()).map_err(io)?;
-        let (bytes, _) = crate::files::read(&dir, Path::new(name), MAX_BYTES)
+        let bytes = crate::files::read(&dir, Path::new(name), MAX_BYTES)
             .map_err(|error| fail(error.to_string()))?;
         let text = String::from_utf8(bytes).map_err(|_| fail("is not UTF-8 text".into()))?;
         let mut policy = Self::parse(&text, &base).map_err(fail)?;

@@ -127,11 +127,6 @@ impl Entry<'_> {
         map(engine, &file, &self.path()).ok()
     }
 
-    /// Whether a trusted file is there.
-    pub(crate) fn is_ready(&self) -> bool {
-        self.open().is_ok()
-    }
-
     /// Compiles, stores and loads. Another process that does the same is waited for.
     ///
     /// If the result cannot be stored it is used from memory, and the reason comes back with it.

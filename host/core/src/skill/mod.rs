@@ -248,7 +248,7 @@ fn read_skill_md(root: &Dir) -> Result<String, String> {
     let mut missing = None;
     for name in ["SKILL.md", "skill.md"] {
         match files::read(root, Path::new(name), MAX_SKILL_MD) {
-            Ok((bytes, _)) => {
+            Ok(bytes) => {
                 return String::from_utf8(bytes).map_err(|_| "SKILL.md is not UTF-8 text".into());
             }
             Err(files::ReadError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => {

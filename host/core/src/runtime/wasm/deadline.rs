@@ -116,11 +116,12 @@ mod tests {
     #[test]
     fn a_stop_ends_work_before_its_deadline() {
         let stop: BoxFuture<'static, ()> = Box::pin(std::future::ready(()));
-        let work = Deadline::new(
-            std::future::pending::<()>(),
-            Duration::from_secs(60),
-            Some(stop),
-        );
-        assert!(matches!(block_on(work).0, End::Stopped));
+        let limit = Duration::from_secs(60);
+        let work = async {
+            Deadline::new(std::future::pending::<()>(), limit, Some(stop))
+                .await
+                .0
+        };
+        assert!(matches!(block_on(work), End::Stopped));
     }
 }

@@ -7,8 +7,9 @@
 //! not bring its neighbours along. Operations that change nothing are passed on as they are.
 
 use super::budget::{Budget, ENTRY};
-use super::sealed::{Sealed, real_path};
-use bytes::Bytes;
+use super::file_streams::{FileReader, FileWriter};
+use super::sealed::Sealed;
+use crate::files::real_path;
 use cap_fs_ext::OpenOptionsFollowExt as _;
 use cap_primitives::fs::{FollowSymlinks, OpenOptions, OpenOptionsExt as _};
 use std::collections::HashMap;
@@ -23,15 +24,10 @@ use wasmtime_wasi::filesystem::{
     Descriptor, Dir, File, FsPerms, OpenMode, WasiFilesystemCtx, WasiFilesystemCtxView,
 };
 use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
-use wasmtime_wasi::p2::{
-    DynInputStream, DynOutputStream, FsError, FsResult, OutputStream, Pollable, ReaddirIterator,
-    StreamError, StreamResult,
-};
+use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult, ReaddirIterator};
 
 /// Directories being listed at once; each holds its whole listing on the host.
 const MAX_LISTINGS: usize = 64;
-/// The most a guest may write to a file at once.
-const PIECE: usize = 64 * 1024;
 
 /// A directory as a guest sees it.
 struct Place {
@@ -293,10 +289,7 @@ fn real_entry(dir: &StdFile, path: &str) -> FsResult<PathBuf> {
     let parent = match path.parent() {
         None => return Err(ErrorCode::NotPermitted.into()),
         Some(parent) if parent.as_os_str().is_empty() => real_path(dir)?,
-        Some(parent) => {
-            let options = cap_primitives::fs::OpenOptions::new().read(true).to_owned();
-            real_path(&cap_primitives::fs::open(dir, parent, &options)?)?
-        }
+        Some(parent) => real_path(&cap_primitives::fs::open_dir(dir, parent)?)?,
     };
     Ok(parent.join(name))
 }
@@ -389,7 +382,7 @@ impl types::HostDescriptor for FilesView<'_> {
                 Descriptor::File(file) => &file.file,
                 Descriptor::Dir(dir) => &dir.dir,
             };
-            if sealed.covers(&real_path(handle)?) {
+            if sealed.covers(&real_path(handle.as_ref())?) {
                 return Err(ErrorCode::NotPermitted.into());
             }
         }
@@ -540,7 +533,9 @@ impl types::HostDescriptor for FilesView<'_> {
     }
 
     fn read_via_stream(&mut self, fd: Fd, offset: Filesize) -> FsResult<Resource<DynInputStream>> {
-        self.inner().read_via_stream(fd, offset)
+        let file = Arc::clone(&self.file(&fd)?.file);
+        let reader: DynInputStream = Box::new(FileReader { file, at: offset });
+        Ok(self.table.push(reader)?)
     }
 
     fn write_via_stream(
@@ -607,80 +602,6 @@ impl types::HostDirectoryEntryStream for FilesView<'_> {
         self.files.listings = self.files.listings.saturating_sub(1);
         types::HostDirectoryEntryStream::drop(&mut self.inner(), listing)
     }
-}
-
-/// Writes to a file at once, within its budget.
-struct FileWriter {
-    file: Arc<StdFile>,
-    /// Where the next byte goes; `None` appends.
-    at: Option<u64>,
-    budget: Budget,
-    failed: Option<io::Error>,
-}
-
-impl FileWriter {
-    fn put(&mut self, mut bytes: &[u8]) -> io::Result<()> {
-        match &mut self.at {
-            Some(at) => {
-                let end = at
-                    .checked_add(bytes.len() as u64)
-                    .ok_or(io::ErrorKind::FileTooLarge)?;
-                self.budget.charge_growth(&self.file, end)?;
-                while !bytes.is_empty() {
-                    let written = self.file.write_at(bytes, *at)?;
-                    bytes = &bytes[written..];
-                    *at += written as u64;
-                }
-            }
-            None => {
-                self.budget.charge(bytes.len() as u64)?;
-                while !bytes.is_empty() {
-                    bytes = &bytes[append(&self.file, bytes)?..];
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Appends in one step, so that several writers of one file do not overwrite each other.
-fn append(file: &StdFile, bytes: &[u8]) -> io::Result<usize> {
-    use rustix::io::{ReadWriteFlags, pwritev2};
-    Ok(pwritev2(
-        file,
-        &[io::IoSlice::new(bytes)],
-        0,
-        ReadWriteFlags::APPEND,
-    )?)
-}
-
-#[async_trait::async_trait]
-impl OutputStream for FileWriter {
-    fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
-        if bytes.len() > PIECE {
-            return Err(StreamError::trap("write beyond what check-write allowed"));
-        }
-        if let Err(error) = self.put(&bytes) {
-            self.failed = Some(error);
-        }
-        Ok(())
-    }
-
-    fn flush(&mut self) -> StreamResult<()> {
-        self.check_write().map(drop)
-    }
-
-    fn check_write(&mut self) -> StreamResult<usize> {
-        match self.failed.take() {
-            Some(error) => Err(StreamError::LastOperationFailed(error.into())),
-            None => Ok(PIECE),
-        }
-    }
-}
-
-#[async_trait::async_trait]
-impl Pollable for FileWriter {
-    async fn ready(&mut self) {}
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@
 
 mod budget;
 mod deadline;
+mod file_streams;
 mod files;
 mod memory;
 mod sealed;
@@ -118,10 +119,16 @@ impl Wasm {
         self.guest.version()
     }
 
-    /// Whether the guest is compiled for this machine.
+    /// Whether the guest is compiled for this machine; loads it if so.
     pub(crate) fn is_prepared(&self) -> Result<bool, Error> {
-        let engine = self.engine()?;
-        Ok(self.loaded.initialized() || self.entry(&engine).is_ready())
+        if !self.loaded.initialized() {
+            let engine = self.engine()?;
+            if let Some(component) = self.entry(&engine).load(&engine) {
+                // Another task may have been faster; its guest is the same.
+                let _ = self.loaded.set(self.link(engine, &component)?);
+            }
+        }
+        Ok(self.loaded.initialized())
     }
 
     /// The file in the cache.
@@ -131,34 +138,29 @@ impl Wasm {
 
     /// Compiles the guest for this machine if that was not done yet.
     pub(crate) async fn prepare(&self) -> Result<Option<String>, Error> {
+        // Mapping takes a millisecond and is done here; compiling takes many seconds of every
+        // processor and must not hold up other tasks.
+        if self.is_prepared()? {
+            return Ok(None);
+        }
         let mut unstored = None;
-        self.loaded
-            .get_or_try_init(|| async {
-                let engine = self.engine()?;
-                // Mapping takes a millisecond and is done here; compiling takes many seconds of
-                // both processors and must not hold up other tasks.
-                if let Some(component) = self.entry(&engine).load(&engine) {
-                    return self.link(engine, &component);
-                }
-                let (guest, cache, worker) = (self.guest, self.cache.clone(), engine.clone());
-                let built = tokio::task::spawn_blocking(move || {
-                    cache
-                        .entry(&worker, guest.name(), guest.digest())
-                        .build(&worker, || guest.component())
-                });
-                let built = built.await.map_err(|error| self.failed(error))?;
-                let (component, error) =
-                    built.map_err(|error| self.failed(format!("{error:#}")))?;
-                unstored = error;
-                self.link(engine, &component)
-            })
-            .await?;
+        let load = async {
+            let engine = self.engine()?;
+            let (guest, cache, worker) = (self.guest, self.cache.clone(), engine.clone());
+            let built = tokio::task::spawn_blocking(move || {
+                let entry = cache.entry(&worker, guest.name(), guest.digest());
+                entry.build(&worker, || guest.component())
+            });
+            let built = built.await.map_err(|error| self.failed(error))?;
+            let (component, error) = built.map_err(|error| self.failed(format!("{error:#}")))?;
+            unstored = error;
+            self.link(engine, &component)
+        };
+        self.loaded.get_or_try_init(|| load).await?;
         Ok(unstored.map(|error| {
             let folder = self.cache.folder().display();
-            format!(
-                "cannot keep the compiled runtime in `{folder}`: {}",
-                crate::files::plain(&error)
-            )
+            let why = crate::files::plain(&error);
+            format!("cannot keep the compiled runtime in `{folder}`: {why}")
         }))
     }
 

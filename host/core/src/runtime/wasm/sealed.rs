@@ -6,9 +6,6 @@
 //! overlaps a sealed place resolves every name it is about to change and compares where it really
 //! is. Mounts that overlap none, which is nearly all, pay nothing.
 
-use std::fs::File;
-use std::io;
-use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 
 /// Places that no script may write.
@@ -56,11 +53,6 @@ impl Sealed {
     pub(crate) fn carried_by(&self, path: &Path) -> bool {
         self.places.iter().any(|place| place.starts_with(path))
     }
-}
-
-/// Where an open file or directory really is.
-pub(crate) fn real_path(file: &File) -> io::Result<PathBuf> {
-    std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
 #[cfg(test)]

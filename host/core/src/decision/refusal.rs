@@ -1,0 +1,84 @@
+//! Why a request may not run.
+
+use std::fmt;
+
+/// Why a request may not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The check that failed.
+    pub check: Check,
+    /// What failed, on what.
+    pub message: String,
+    /// What would help, if anything would.
+    pub hint: Option<String>,
+}
+
+/// The checks before a run, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Check {
+    /// The script is there and its name means one script.
+    Script,
+    /// Its path stays inside the skill.
+    Path,
+    /// It carries no setuid or setgid bit.
+    Permission,
+    /// Its interpreter is allowed.
+    Interpreter,
+    /// The skill's `allowed-tools` allow it.
+    AllowedTools,
+    /// There is a runtime for it.
+    Runtime,
+    /// Arguments, input and limits are within what any run may ask for.
+    Request,
+    /// The limits are within what the policy allows.
+    Limits,
+    /// Every grant is in the policy.
+    Grants,
+}
+
+impl Refusal {
+    pub(super) fn new(check: Check, message: impl Into<String>) -> Self {
+        Self {
+            check,
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    pub(super) fn hint(self, hint: impl Into<String>) -> Self {
+        Self {
+            hint: Some(hint.into()),
+            ..self
+        }
+    }
+
+    /// The word that a message of it starts with: `refused` where somebody could allow it.
+    pub fn word(&self) -> &'static str {
+        match self.check {
+            Check::Script | Check::Runtime | Check::Request => "error",
+            _ => "refused",
+        }
+    }
+
+    /// The exit code that stands for it: 127 not found, 125 not a valid request, 126 refused.
+    pub fn exit_code(&self) -> u8 {
+        match self.check {
+            Check::Script | Check::Runtime => 127,
+            Check::Request => 125,
+            _ => 126,
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.word(), self.message)?;
+        match &self.hint {
+            Some(hint) => write!(f, "\nhint: {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}

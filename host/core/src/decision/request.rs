@@ -1,0 +1,173 @@
+//! The checks on what is asked for: a runtime, limits, arguments, grants, variables.
+
+use super::{Check, Refusal};
+use crate::files::show;
+use crate::grant::Grant;
+use crate::limits::{Limits, show_bytes, show_duration};
+use crate::policy::Policy;
+use crate::request::{Request, Tier};
+use crate::skill::{Language, Script, Skill};
+
+pub(super) fn check_runtime(
+    script: &Script,
+    tier: Tier,
+    runs: impl Fn(Language, Tier) -> bool,
+) -> Result<(), Refusal> {
+    let language = script.language();
+    if runs(language, tier) {
+        return Ok(());
+    }
+    let (name, word) = (show(script.path()), language.word());
+    let refusal = match (language, tier) {
+        (Language::PowerShell | Language::Batch, _) => Refusal::new(
+            Check::Runtime,
+            format!("no interpreter for {word} script `{name}` on this system"),
+        ),
+        (_, Tier::Native) => Refusal::new(
+            Check::Runtime,
+            format!("no native runtime for {word} script `{name}`"),
+        ),
+        (_, Tier::Wasm) => Refusal::new(
+            Check::Runtime,
+            format!("no wasm runtime for {word} script `{name}`"),
+        ),
+        (_, Tier::Auto) => Refusal::new(
+            Check::Runtime,
+            format!("no runtime for {word} script `{name}`"),
+        ),
+    };
+    Err(refusal.hint("`skillrun runtimes list` shows what can run here"))
+}
+
+pub(super) fn check_limits(policy: &Policy, request: &Request) -> Result<Limits, Refusal> {
+    let most = policy.limits(request.skill.name());
+    let Some(limits) = &request.limits else {
+        return Ok(most);
+    };
+    limits
+        .check()
+        .map_err(|error| Refusal::new(Check::Request, error.to_string()))?;
+    let over = [
+        ("time", limits.time > most.time, show_duration(most.time)),
+        (
+            "memory",
+            limits.memory > most.memory,
+            show_bytes(most.memory),
+        ),
+        (
+            "output",
+            limits.output > most.output,
+            show_bytes(most.output),
+        ),
+        (
+            "arguments",
+            limits.arguments > most.arguments,
+            show_bytes(most.arguments),
+        ),
+        (
+            "scratch",
+            limits.scratch > most.scratch,
+            show_bytes(most.scratch),
+        ),
+        ("disk", limits.disk > most.disk, show_bytes(most.disk)),
+        (
+            "open_files",
+            limits.open_files > most.open_files,
+            most.open_files.to_string(),
+        ),
+        (
+            "fuel",
+            limits.fuel.unwrap_or(u64::MAX) > most.fuel.unwrap_or(u64::MAX),
+            most.fuel.unwrap_or(0).to_string(),
+        ),
+    ];
+    match over.into_iter().find(|(_, over, _)| *over) {
+        None => Ok(limits.clone()),
+        Some((name, _, most)) => Err(Refusal::new(
+            Check::Limits,
+            format!("the policy allows at most `{most}` of {name}"),
+        )
+        .hint(format!("raise `{name}` under [limits] in skillrun.toml"))),
+    }
+}
+
+/// Checks the sizes and returns the bytes for standard input.
+pub(super) fn check_arguments(request: &Request, limits: &Limits) -> Result<Vec<u8>, Refusal> {
+    let too_large = |what: &str, bytes: u64| {
+        Refusal::new(
+            Check::Request,
+            format!(
+                "arguments too large: {what} of {bytes} bytes, at most {}",
+                show_bytes(limits.arguments)
+            ),
+        )
+        .hint("pass large data as a file in the workspace")
+    };
+    let bytes: u64 = request.args.iter().map(|arg| arg.len() as u64 + 1).sum();
+    if bytes > limits.arguments {
+        return Err(too_large("a command line", bytes));
+    }
+    if let Some(at) = request.args.iter().position(|arg| arg.contains('\0')) {
+        return Err(Refusal::new(
+            Check::Request,
+            format!("argument {} holds a NUL byte", at + 1),
+        ));
+    }
+    let Some(input) = &request.input else {
+        return Ok(Vec::new());
+    };
+    let input = serde_json::to_vec(input)
+        .map_err(|error| Refusal::new(Check::Request, format!("input: {error}")))?;
+    if input.len() as u64 > limits.arguments {
+        return Err(too_large("an input", input.len() as u64));
+    }
+    Ok(input)
+}
+
+pub(super) fn check_grants(
+    policy: &Policy,
+    skill: &Skill,
+    grants: &[Grant],
+) -> Result<(), Refusal> {
+    match grants
+        .iter()
+        .find(|grant| !policy.allows(skill.name(), grant))
+    {
+        None => Ok(()),
+        Some(grant) => Err(Refusal::new(
+            Check::Grants,
+            format!("`{grant}` is not granted to skill `{}`", show(skill.name())),
+        )
+        .hint(format!(
+            "add \"{grant}\" to `allow` in skillrun.toml, or pass --allow {grant}"
+        ))),
+    }
+}
+
+/// The variables that say where a script is are not the caller's to change.
+pub(super) fn check_env(env: &[(String, String)]) -> Result<(), Refusal> {
+    let refuse = |message: String| Err(Refusal::new(Check::Grants, message));
+    for (name, value) in env {
+        if OWN_VARIABLES.contains(&name.as_str()) {
+            return refuse(format!("the variable `{name}` is set by skillrun"));
+        }
+        if value.contains('\0') || name.contains(['\0', '=']) || name.is_empty() {
+            return refuse(format!("the variable `{}` holds a NUL byte", show(name)));
+        }
+    }
+    Ok(())
+}
+
+/// Variables that every script gets.
+pub(crate) const OWN_VARIABLES: [&str; 10] = [
+    "SKILL_NAME",
+    "SKILL_BASE_DIR",
+    "SKILL_VERSION",
+    "SKILLKIT_VERSION",
+    "SKILLRUN_VERSION",
+    "HOME",
+    "TMPDIR",
+    "PATH",
+    "LANG",
+    "PYTHONPATH",
+];

@@ -1,0 +1,190 @@
+//! The checks on the script: it is there, it stays inside, it is plain, its interpreter and its
+//! skill allow it.
+
+use super::{Check, Refusal};
+use crate::files::{self, ReadError, show};
+use crate::policy::Policy;
+use crate::skill::{NoScript, Script, Skill};
+use cap_std::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+/// Far above any script that was written by hand or by a model.
+const MAX_SCRIPT: u64 = 10 * 1024 * 1024;
+
+pub(super) fn find_script(skill: &Skill, wanted: &str) -> Result<Script, Refusal> {
+    let name = show(wanted);
+    let of = show(skill.name());
+    let there = || {
+        let all: Vec<_> = skill
+            .scripts()
+            .iter()
+            .take(20)
+            .map(|s| show(s.path()))
+            .collect();
+        match (all.len(), skill.scripts().len()) {
+            (0, _) => "this skill has no scripts".to_owned(),
+            (n, all_of) if n < all_of => {
+                format!("there are: {}, … ({all_of} in all)", all.join(", "))
+            }
+            _ => format!("there are: {}", all.join(", ")),
+        }
+    };
+    match skill.find_script(wanted) {
+        Ok(script) => Ok(script.clone()),
+        Err(NoScript::Missing { nearest }) => {
+            let nearest = nearest
+                .map(|name| format!("did you mean `{}`? ", show(&name)))
+                .unwrap_or_default();
+            Err(Refusal::new(
+                Check::Script,
+                format!("script `{name}` not found in skill `{of}`"),
+            )
+            .hint(format!("{nearest}{}", there())))
+        }
+        Err(NoScript::Ambiguous { candidates }) => {
+            let all: Vec<_> = candidates
+                .iter()
+                .map(|path| format!("`{}`", show(path)))
+                .collect();
+            Err(Refusal::new(
+                Check::Script,
+                format!(
+                    "script `{name}` is ambiguous in skill `{of}`: {}",
+                    all.join(", ")
+                ),
+            )
+            .hint("name it by its path"))
+        }
+        Err(NoScript::Outside) => Err(outside(&of, &name)),
+        Err(NoScript::Unfit { path, why }) => Err(Refusal::new(
+            Check::Script,
+            format!("`{}` of skill `{of}` {why}", show(&path)),
+        )
+        .hint(there())),
+    }
+}
+
+fn outside(skill: &str, script: &str) -> Refusal {
+    Refusal::new(
+        Check::Path,
+        format!("script `{script}` leads out of skill `{skill}`"),
+    )
+    .hint("a script is named by its path inside the skill, and links must stay inside")
+}
+
+/// Reads the script once, from the handle that is checked; returns its path with links resolved too.
+pub(super) fn read_script(skill: &Skill, script: &Script) -> Result<(Vec<u8>, PathBuf), Refusal> {
+    let (name, of) = (show(script.path()), show(skill.name()));
+    let fail = |error: ReadError| match error {
+        ReadError::Outside => outside(&of, &name),
+        error => Refusal::new(
+            Check::Script,
+            format!("script `{name}` of skill `{of}` {error}"),
+        ),
+    };
+    let (file, meta) = files::open(skill.root(), Path::new(script.path())).map_err(fail)?;
+    // Only for the record, so a folder that was moved meanwhile changes nothing.
+    let real = files::real_path(&file).ok();
+    let real = real.and_then(|path| Some(path.strip_prefix(skill.path()).ok()?.to_owned()));
+    let real = real.unwrap_or_else(|| script.path().into());
+    let source = files::read_open(file, &meta, MAX_SCRIPT).map_err(fail)?;
+    for (bit, word) in [(0o4000, "setuid"), (0o2000, "setgid")] {
+        if meta.mode() & bit != 0 {
+            return Err(Refusal::new(
+                Check::Permission,
+                format!("script `{name}` of skill `{of}` has the {word} bit"),
+            )
+            .hint("remove it: a script never needs the rights of its owner"));
+        }
+    }
+    Ok((source, real))
+}
+
+pub(super) fn check_interpreter(
+    policy: &Policy,
+    skill: &Skill,
+    script: &Script,
+) -> Result<(), Refusal> {
+    let allowed = policy.interpreters(skill.name());
+    let wanted = script.interpreter();
+    if allowed.iter().any(|name| name == wanted) {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        Check::Interpreter,
+        format!(
+            "interpreter `{wanted}` is not allowed for skill `{}` (allowed: {})",
+            show(skill.name()),
+            allowed.join(", ")
+        ),
+    )
+    .hint(format!(
+        "add \"{wanted}\" to `interpreters` in skillrun.toml, or pass --allow interpreter:{wanted}"
+    )))
+}
+
+pub(super) fn check_allowed_tools(
+    skill: &Skill,
+    script: &Script,
+    args: &[String],
+) -> Result<(), Refusal> {
+    let Some(tools) = skill.allowed_tools() else {
+        return Ok(());
+    };
+    if tools.allow_script(&command_lines(skill, script, args)) {
+        return Ok(());
+    }
+    let (of, list) = (show(skill.name()), show(&tools.to_string()));
+    let message = if tools.entries().any(|entry| entry.starts_with("Bash")) {
+        format!(
+            "the command line `{} {}` matches none of the tools that skill `{of}` allows itself: {list}",
+            script.interpreter(),
+            show(script.path())
+        )
+    } else {
+        format!("Tool 'Bash' not allowed for skill `{of}`: its allowed-tools are {list}")
+    };
+    Err(Refusal::new(Check::AllowedTools, message)
+        .hint("`allowed-tools` in SKILL.md is the skill's own word; a script needs `Bash` or a matching `Bash(…)` there"))
+}
+
+/// The ways in which a skill may have written the command that this run stands for.
+fn command_lines(skill: &Skill, script: &Script, args: &[String]) -> Vec<String> {
+    let path = script.path();
+    let folder = skill
+        .path()
+        .file_name()
+        .map(|name| name.to_string_lossy())
+        .unwrap_or_default();
+    let places = [
+        path.to_owned(),
+        format!("./{path}"),
+        format!("{folder}/{path}"),
+        format!("skills/{folder}/{path}"),
+        format!("{{baseDir}}/{path}"),
+        format!("${{CLAUDE_SKILL_DIR}}/{path}"),
+        format!("${{CLAUDE_PLUGIN_ROOT}}/{path}"),
+        skill.path().join(path).display().to_string(),
+    ];
+    let mut tail = String::new();
+    for arg in args {
+        tail.push(' ');
+        tail.push_str(arg);
+    }
+    let interpreters = std::iter::once(script.interpreter())
+        .chain(script.language().other_names().iter().copied());
+    let mut lines: Vec<String> = interpreters
+        .flat_map(|interpreter| {
+            let quoted = places
+                .iter()
+                .map(move |place| format!("{interpreter} \"{place}\""));
+            places
+                .iter()
+                .map(move |place| format!("{interpreter} {place}"))
+                .chain(quoted)
+        })
+        .collect();
+    lines.extend(places);
+    lines.iter_mut().for_each(|line| line.push_str(&tail));
+    lines
+}
