@@ -9,6 +9,11 @@
 //! with ready-made guests. Downloading one from here instead was rejected: it would be one more
 //! place to trust, and one that no lock file pins.
 
+#[path = "build/graph.rs"]
+mod graph;
+#[path = "build/merge.rs"]
+mod merge;
+
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -20,7 +25,8 @@ use sha2::{Digest, Sha256};
 /// Of CPython, as `componentize-py` in `python/requirements.txt` carries it. The guest checks it.
 const PYTHON_VERSION: &str = "3.14.0";
 
-/// Level 12 takes about three seconds for the 40 MB of a guest; from 15 on it is half a minute for five per cent less.
+/// Level 12 takes about three seconds for the 40 MB of a guest; 15 takes five times as long for one per
+/// cent less.
 const COMPRESSION: i32 = 12;
 
 /// How much of a failed command's output is shown: enough for pip's or Python's last words.
@@ -55,6 +61,7 @@ fn build() -> Result<()> {
     }
     for path in [
         "build.rs",
+        "build",
         "python/requirements.txt",
         "python/wit",
         "python/guest",
@@ -110,7 +117,17 @@ fn make_python(source: &Path, out: &Path) -> Result<PathBuf> {
         command,
         &["componentize-py could not make the Python guest"],
     )?;
-    Ok(component)
+
+    let merged = out.join("python.merged.wasm");
+    let bytes = merge::merge(&read(&component)?).map_err(|error| Failure {
+        what: format!(
+            "cannot merge the modules of `{}`: {error:#}",
+            component.display()
+        ),
+        hints: vec![READY_MADE.into()],
+    })?;
+    write(&merged, &bytes)?;
+    Ok(merged)
 }
 
 /// The virtual environment with the pinned wheels, kept as long as they are the same.
@@ -238,9 +255,16 @@ fn run(mut command: Command, hints: &[&str]) -> Result<()> {
     })
 }
 
-/// Another environment's settings would change what is installed or taken in. pip's own are left alone.
+/// Another environment's settings would change what is installed or taken in, and a backtrace would
+/// push the message out of sight. pip's own settings are left alone.
 fn clean(command: &mut Command) -> &mut Command {
-    for name in ["VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP"] {
+    for name in [
+        "VIRTUAL_ENV",
+        "PYTHONPATH",
+        "PYTHONHOME",
+        "PYTHONSTARTUP",
+        "RUST_BACKTRACE",
+    ] {
         command.env_remove(name);
     }
     command

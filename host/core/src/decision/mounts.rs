@@ -27,7 +27,7 @@ pub(super) fn open_mounts(
     grants: &[Grant],
 ) -> Result<(Vec<Mount>, Option<String>), Refusal> {
     let skill = &request.skill;
-    let fail = |what: String, why: String| Refusal::new(Check::Grants, format!("{what}: {why}"));
+    let fail = |what: String, why: String| Refusal::new(Check::Request, format!("{what}: {why}"));
     let write_skill = grants
         .iter()
         .any(|g| matches!(g, Grant::Write(path) if path.as_os_str() == Grant::SKILL));

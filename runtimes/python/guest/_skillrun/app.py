@@ -16,11 +16,12 @@ from _skillrun import files, system
 files.install()
 system.install()
 
-from _skillrun import missing, network, processes
+from _skillrun import databases, missing, network, processes
 
 missing.install()
 network.install()
 processes.install()
+stdlib.after_import["sqlite3"] = databases.adjust
 
 from _skillrun import warm
 
@@ -38,18 +39,19 @@ threads.install()
 streams.install()
 warm.rehearse()
 warm.clean()
-script.remember()
 
 import wit_world
 
+system.leave = wit_world.exit
 
 class WitWorld(wit_world.WitWorld):
     """The world `python`."""
 
-    def run(self, path, args, cwd):
-        return script.run(path, args, cwd)
+    def run(self, path, source, args, cwd):
+        return script.run(path, source, args, cwd)
 
     run.__code__ = run.__code__.replace(co_filename=stdlib.INTERNAL)
 
 
-_holes = warm.freeze()
+script.remember()
+warm.freeze()

@@ -17,6 +17,7 @@ def install():
     for name in ("stat", "lstat", "fstat"):
         _replace(name, _with_mode(getattr(posix, name)))
     _replace("chmod", _chmod)
+    _replace("chdir", _chdir)
     _add(
         fchmod=lambda fd, mode: None,
         lchmod=lambda path, mode: None,
@@ -39,7 +40,7 @@ def _with_mode(original):
             return result
         mode |= _DIRECTORY if mode & 0o170000 == directory else 0o777 if mode & 0o170000 == 0o120000 else _FILE
         return build(
-            (mode, *result[1:]),
+            (mode, *result[1:4], os.getuid(), os.getgid(), *result[6:10]),
             {
                 "st_atime": result.st_atime, "st_mtime": result.st_mtime, "st_ctime": result.st_ctime,
                 "st_atime_ns": result.st_atime_ns, "st_mtime_ns": result.st_mtime_ns, "st_ctime_ns": result.st_ctime_ns,
@@ -57,6 +58,11 @@ def _chmod(path, mode, *, dir_fd=None, follow_symlinks=True):
         posix.fstat(path)
     else:
         posix.stat(path, dir_fd=dir_fd, follow_symlinks=follow_symlinks)
+
+
+def _chdir(path):
+    # libc only strings names together: after `chdir("..")` the current directory would be `/a/b/..`.
+    posix.chdir(os.path.realpath(path))
 
 
 def _chown(path, uid, gid, *, dir_fd=None, follow_symlinks=True):

@@ -17,6 +17,7 @@ def install():
         "socket": _adjust_socket,
         "http.client": _adjust_http_client,
         "urllib.request": _adjust_urllib_request,
+        "asyncio.base_events": _adjust_event_loop,
     })
 
 
@@ -31,6 +32,14 @@ def _adjust_socket(socket):
     for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr", "getnameinfo",
                  "create_connection", "create_server", "socketpair", "fromfd"):
         setattr(socket, name, _refuse)
+
+
+def _adjust_event_loop(base_events):
+    async def refuse(self, *args, **options):
+        _refuse()
+
+    # Names are looked up in a thread otherwise, and the error would be about threads.
+    base_events.BaseEventLoop.getaddrinfo = base_events.BaseEventLoop.getnameinfo = refuse
 
 
 def _adjust_http_client(client):
@@ -51,9 +60,6 @@ def _adjust_http_client(client):
 
 
 def _adjust_urllib_request(request):
-    if hasattr(request, "HTTPSHandler"):
-        return
-
     class HTTPSHandler(request.AbstractHTTPHandler):
         """Opens `https` addresses, which needs the network first."""
 
@@ -67,4 +73,5 @@ def _adjust_urllib_request(request):
 
     HTTPSHandler.__module__, HTTPSHandler.__qualname__ = "urllib.request", "HTTPSHandler"
     request.HTTPSHandler = HTTPSHandler
-    request.__all__.append("HTTPSHandler")
+    if "HTTPSHandler" not in request.__all__:
+        request.__all__.append("HTTPSHandler")

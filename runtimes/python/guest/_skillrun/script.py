@@ -1,7 +1,7 @@
 """One run: a script as `__main__`, from its start to its exit code.
 
-The order of things at the end is the interpreter's own: print the exception, wait for threads, run the
-exit functions, let go of the script's modules so that open files are written and finalisers run, flush.
+The order of things at the end is the interpreter's own: print the exception, run the exit functions, let
+go of the script's modules so that open files are written and finalisers run, flush.
 The interpreter itself is never finalised: the host drops its memory.
 """
 
@@ -10,18 +10,20 @@ import builtins
 import gc
 import importlib.machinery
 import io
+import itertools
+import linecache
+import logging
 import os
-import random
+import posix
 import sys
-import threading
 import types
-import warnings
 import weakref
 
-from . import clock, frames, stdlib, streams, system, zone
+from . import clock, frames, stdlib, streams, zone
 
-# Set by `remember`: what belongs to the snapshot and not to the script.
+# Set by `remember`: the modules of the snapshot. The others are the script's.
 _modules_of_snapshot = frozenset()
+_handlers_of_snapshot = 0
 # Modules of the snapshot that a module next to a script takes the place of, as it would
 # if nothing had been imported yet; without those `python3` itself imports first.
 _may_be_shadowed = frozenset()
@@ -33,10 +35,15 @@ _OF_THE_COMPONENT = frozenset(
     "wit_world componentize_py_types componentize_py_runtime componentize_py_async_support poll_loop".split()
 )
 
+# The layers of a file that hold back what was written, from the top down.
+_BUFFERING = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)
+
 
 def remember():
     """Called last before the snapshot."""
-    global _modules_of_snapshot, _may_be_shadowed
+    global _modules_of_snapshot, _may_be_shadowed, _handlers_of_snapshot
+    _handlers_of_snapshot = len(logging._handlerList)
+    atexit.unregister(logging.shutdown)
     _modules_of_snapshot = frozenset(sys.modules)
     _may_be_shadowed = frozenset(
         name for name in sys.modules
@@ -44,33 +51,36 @@ def remember():
     )
 
 
-def run(script, args, cwd):
+def run(script, source, args, cwd):
     """Runs the script and returns its exit code."""
-    _begin(script, args, cwd)
     try:
-        with io.FileIO(script) as file:
-            source = file.readall()
-    except OSError as error:
-        sys.stderr.write(f"python3: can't open file {script!r}: [Errno {error.errno}] {error.strerror}\n")
-        return 2
-    main = _main_module(script)
+        _begin(script, args, cwd)
+        _remember_lines(script, source)
+        _main_module(script)
+        return _end(_execute(source, script, sys.modules["__main__"].__dict__))
+    except BaseException:
+        # A script can break what is used here, down to `sys.stderr`; an exception that left this function
+        # would end the run as a crash of the interpreter.
+        return 1
+
+
+def _remember_lines(script, source):
+    """Tracebacks then show the lines that run, whatever the file holds by then."""
     try:
-        code = _execute(source, script, main)
-        code = _end(code, main)
-    except system.Exit as end:
-        return end.code & 0xFF
-    return code
+        lines = source.decode("utf-8-sig").splitlines(True)
+    except UnicodeDecodeError:
+        return
+    linecache.cache[script] = len(source), None, lines, script
 
 
 def _begin(script, args, cwd):
     clock.begin()
     zone.begin()
-    random.seed()
     for name in _OF_THE_COMPONENT:
         sys.modules.pop(name, None)
     # The host answers for `cwd`; a script in a directory that vanished still runs.
     try:
-        os.chdir(cwd)
+        posix.chdir(cwd)
     except OSError:
         pass
     sys.argv = [script, *args]
@@ -82,6 +92,7 @@ def _begin(script, args, cwd):
 
 def _make_way_for(directory):
     """Forgets library modules that have a namesake next to the script: the script's comes first."""
+    global _modules_of_snapshot
     try:
         names = os.listdir(directory)
     except OSError:
@@ -91,7 +102,9 @@ def _make_way_for(directory):
         if stem in _may_be_shadowed and (name == stem + ".py" or name == stem):
             if name == stem and not os.path.exists(f"{directory}/{name}/__init__.py"):
                 continue
-            for module in [m for m in sys.modules if m == stem or m.startswith(stem + ".")]:
+            forgotten = [module for module in sys.modules if module == stem or module.startswith(stem + ".")]
+            _modules_of_snapshot = _modules_of_snapshot.difference(forgotten)
+            for module in forgotten:
                 del sys.modules[module]
 
 
@@ -102,15 +115,12 @@ def _main_module(script):
     main.__file__ = script
     main.__cached__ = None
     sys.modules["__main__"] = main
-    return main
 
 
-def _execute(source, script, main):
+def _execute(source, script, names):
     """Runs the code, and turns the way it ended into an exit code."""
     try:
-        exec(compile(source, script, "exec", dont_inherit=True), main.__dict__)
-    except system.Exit:
-        raise
+        exec(_compile(source, script), names)
     except SystemExit as end:
         return _exit_code(end)
     except BaseException as error:
@@ -118,6 +128,24 @@ def _execute(source, script, main):
         code = 130 if isinstance(error, KeyboardInterrupt) else 1
         return _report(error, code)
     return 0
+
+
+def _compile(source, script):
+    try:
+        return compile(source, script, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        # Reading a file, the interpreter has other words for this than compiling its bytes.
+        if "codec can't decode" not in str(error.msg):
+            raise
+        try:
+            source.decode()
+            raise
+        except UnicodeDecodeError as undecodable:
+            line, byte = source.count(b"\n", 0, undecodable.start) + 1, source[undecodable.start]
+    raise SyntaxError(
+        f"Non-UTF-8 code starting with '\\x{byte:02x}' in file {script} on line {line}, but no encoding declared; "
+        "see https://peps.python.org/pep-0263/ for details"
+    )
 
 
 def _exit_code(end):
@@ -146,8 +174,6 @@ def _report(error, code):
         hook = sys.__excepthook__
     try:
         hook(type(error), error, error.__traceback__)
-    except system.Exit:
-        raise
     except SystemExit as end:
         return _exit_code(end)
     except BaseException as second:
@@ -160,33 +186,63 @@ def _report(error, code):
     return code
 
 
-def _end(code, main):
-    threading._shutdown()
+def _end(code):
     atexit._run_exitfuncs()
+    # The snapshot imports it for everybody; it has something to do for those who made handlers.
+    if len(logging._handlerList) > _handlers_of_snapshot:
+        logging.shutdown()
     if not streams.flush():
         code = code or 120
-    _let_go(main)
+    try:
+        _let_go()
+    except Exception:
+        # A script can break what this uses. The run is over, and its exit code stands.
+        pass
     streams.flush()
     return code
 
 
-def _let_go(main):
+def _let_go():
     """Drops the script's modules, so that files left open are written and finalisers run."""
     for name in ("last_exc", "last_type", "last_value", "last_traceback"):
         sys.__dict__.pop(name, None)
+    # Looking at every module would write to every module: counting references dirties its page.
+    # New ones are at the end, so the first known one, seen from there, is where to stop.
+    names = list(itertools.takewhile(lambda name: name not in _modules_of_snapshot, reversed(sys.modules)))
     modules = []
-    for name, module in list(sys.modules.items()):
-        if module is main or name not in _modules_of_snapshot:
-            del sys.modules[name]
-            if isinstance(module, types.ModuleType):
-                modules.append(weakref.ref(module))
-    main = module = None
+    for name in ["__main__", *names]:
+        module = sys.modules.pop(name, None)
+        if isinstance(module, types.ModuleType):
+            modules.append(weakref.ref(module))
+    module = None
+    _write_open_files()
     gc.collect()
-    for reference in reversed(modules):
-        module = reference()
-        if module is not None:
+    alive = [module for reference in modules if (module := reference()) is not None]
+    module = None
+    if alive:
+        for module in alive:
             _clear(module.__dict__)
-    gc.collect()
+        gc.collect()
+
+
+def _write_open_files():
+    """Writes what open files still hold, wherever the script keeps them.
+
+    The collector may close a file's binary buffer before the text layer above it, and the text that was
+    still in that layer would be lost. Text layers are flushed first for the same reason.
+    """
+    # Only the script's own objects: those of the snapshot are out of the collector's sight. And the types
+    # themselves instead of `io.IOBase`: asking an abstract class fills a cache for each kind of object.
+    files = [thing for thing in gc.get_objects() if isinstance(thing, _BUFFERING)]
+    for kind in _BUFFERING:
+        for file in files:
+            if isinstance(file, kind):
+                try:
+                    if not file.closed and file.writable():
+                        file.flush()
+                except Exception:
+                    # Closed underneath, or broken by the script: nothing more can be written to it.
+                    pass
 
 
 def _clear(names):
@@ -197,3 +253,8 @@ def _clear(names):
     for name in list(names):
         if name != "__builtins__":
             names[name] = None
+
+
+# Warnings and tracebacks then pass over these frames, as if nothing had called the script.
+for _function in (run, _execute):
+    _function.__code__ = _function.__code__.replace(co_filename=stdlib.INTERNAL)

@@ -18,6 +18,7 @@ import _frozen_importlib as _bootstrap
 from _frozen_importlib import ModuleSpec
 
 HOME = "/usr/lib/python3.14"
+VERSION = (3, 14, 0)
 
 # Frames of functions that carry this file name are left out of tracebacks and warnings by the
 # interpreter itself, as it does for its own import machinery.
@@ -25,7 +26,7 @@ INTERNAL = "<frozen importlib._bootstrap_external>"
 
 # Nothing a script could use: tests, windows, terminals, installers, build leftovers.
 _LEFT_OUT = {
-    "__pycache__", "config-3.14-wasm32-wasi", "ensurepip", "idlelib", "lib2to3", "pydoc_data",
+    "__pycache__", "_sysconfigdata__wasi_wasm32-wasi.py", "config-3.14-wasm32-wasi", "ensurepip", "idlelib", "lib2to3", "pydoc_data",
     "site-packages", "test", "tests", "tkinter", "turtle.py", "turtledemo", "venv",
 }
 # These need a C part which is not there. Left out, `missing` can say so in one sentence instead of
@@ -117,6 +118,8 @@ after_import = {}
 
 def embed(root, package, package_root):
     """Takes in the library at `root` and our own `package`, and serves both from now on."""
+    if sys.version_info[:3] != VERSION:
+        raise RuntimeError(f"the interpreter is {sys.version_info[:3]}, and `HOME`, `VERSION` and build.rs name {VERSION}")
     _walk(root, "", _LEFT_OUT | _WITHOUT_C_PART)
     _walk(package_root, package + "/", {"__pycache__"})
     for method in (Loader.exec_module, Finder.find_spec, _path_hook):

@@ -35,6 +35,6 @@ def flush():
 def _stream(number, mode, name, errors, line_buffering=False):
     binary = open(number, mode + "b", closefd=False)
     binary.raw.name = name
-    text = io.TextIOWrapper(binary, encoding="utf-8", errors=errors, newline=None if mode == "r" else "\n", line_buffering=line_buffering)
+    text = io.TextIOWrapper(binary, encoding="utf-8", errors=errors, newline="\n", line_buffering=line_buffering)
     text.mode = mode
     return text

@@ -6,6 +6,7 @@ machine says `wasm32`, so that nobody takes it for a real one.
 """
 
 import errno
+import operator
 import os
 import sys
 
@@ -13,13 +14,16 @@ from . import stdlib
 
 _UID = 1000
 
+# Each level of a script's recursion takes room on the host's stack when its frame is taken apart. A
+# million levels overflow the 128 MiB the host gives, and that would end the run without a word; a quarter
+# of that is safe, and what a limit set "high enough" asks for.
+_DEEPEST_RECURSION = 250_000
+# The frames between the host's call and the script's first line; a script is not charged for them.
+_FRAMES_BELOW = 3
 
-class Exit(BaseException):
-    """Ends the run at once, from `os._exit`."""
 
-    def __init__(self, code):
-        super().__init__(code)
-        self.code = code
+# Set by `app`: the host's function that ends the run.
+leave = None
 
 
 def install():
@@ -27,6 +31,7 @@ def install():
     sys.prefix = sys.exec_prefix = sys.base_prefix = sys.base_exec_prefix = "/usr"
     sys._stdlib_dir = stdlib.HOME
     sys.dont_write_bytecode = True
+    _install_recursion_limit()
 
     uname = os.uname_result(("Linux", "sandbox", "0.0.0", "skillrun", "wasm32"))
     functions = {
@@ -58,7 +63,21 @@ def install():
         "getpass": _adjust_getpass,
         "sysconfig": _adjust_sysconfig,
         "hashlib": _adjust_hashlib,
+        "signal": _adjust_signal,
     })
+
+
+def _install_recursion_limit():
+    get_limit, set_limit = sys.getrecursionlimit, sys.setrecursionlimit
+
+    def setrecursionlimit(limit, /):
+        if isinstance(limit, int) and limit >= 1:
+            limit = min(limit, _DEEPEST_RECURSION) + _FRAMES_BELOW
+        set_limit(limit)
+
+    sys.setrecursionlimit = setrecursionlimit
+    sys.getrecursionlimit = lambda: get_limit() - _FRAMES_BELOW
+    setrecursionlimit(get_limit())
 
 
 def name_platform():
@@ -73,7 +92,7 @@ def _fail(number, message):
 
 
 def _exit(status):
-    raise Exit(status)
+    leave(operator.index(status) & 0xFF)
 
 
 def _terminal_size():
@@ -83,7 +102,7 @@ def _terminal_size():
 
 def _adjust_platform(platform):
     # Asking the machine means starting `uname` or reading files that are not there.
-    platform.libc_ver = lambda executable=None, lib="", version="", chunksize=16384: (lib, version)
+    platform.libc_ver = lambda executable=None, lib="wasi", version="", chunksize=16384: (lib, version)
     platform.processor = lambda: "wasm32"
 
 
@@ -107,6 +126,14 @@ def _adjust_sysconfig(sysconfig):
 
     sysconfig._init_posix = init_posix
     sysconfig.get_platform = lambda: "wasi-wasm32"
+
+
+def _adjust_signal(signal):
+    # Scripts guard against hanging with an alarm. None will ring here; the host's time limit is the guard.
+    signal.alarm = lambda seconds: 0
+    signal.setitimer = lambda which, seconds, interval=0.0: (0.0, 0.0)
+    signal.getitimer = lambda which: (0.0, 0.0)
+    signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF = 0, 1, 2
 
 
 def _adjust_hashlib(hashlib):

@@ -9,7 +9,6 @@ The methods of `datetime.datetime` are exchanged in the type's own dictionary. A
 would not do: `type(x) is datetime`, pickles and the types other modules hold would differ.
 """
 
-import datetime as _datetime_module
 import gc
 import io
 import logging
@@ -82,18 +81,9 @@ def _exchange(functions, of_date, of_datetime):
     # A type made in C refuses assignment, but its dictionary is an ordinary one.
     gc.get_referents(date.__dict__)[0].update(of_date)
     gc.get_referents(datetime.__dict__)[0].update(of_datetime)
+    # Method lookups are cached by the version of the type, which this did not change.
     sys._clear_internal_caches()
-    _clear_type_cache()
     logging.Formatter.converter = functions["localtime"]
-
-
-def _clear_type_cache():
-    # Method lookups are cached by type version; assigning to a subclass does not renew the
-    # version of `datetime`, clearing the whole cache does what is needed.
-    import warnings
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        sys._clear_type_cache()
 
 
 def _set(zone):

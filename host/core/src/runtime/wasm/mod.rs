@@ -189,6 +189,9 @@ impl Wasm {
             wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
             preopens::add_to_linker::<_, HasFiles>(&mut linker, State::files)?;
             types::add_to_linker::<_, HasFiles>(&mut linker, State::files)?;
+            linker
+                .root()
+                .func_wrap("exit", |_, (code,): (u8,)| Err::<(), _>(Exit(code).into()))?;
             let guest = linker.instantiate_pre(component)?;
             let run = component.get_export_index(None, "run");
             let run = run.ok_or_else(|| wasmtime::format_err!("the guest has no `run`"))?;
@@ -253,12 +256,12 @@ impl Wasm {
         let began = Instant::now();
         let call = async {
             let guest = loaded.guest.instantiate_async(&mut store).await?;
-            let run =
-                guest.get_typed_func::<(&str, &[String], &str), (u8,)>(&mut store, &loaded.run)?;
+            let run = guest
+                .get_typed_func::<(&str, &[u8], &[String], &str), (u8,)>(&mut store, &loaded.run)?;
             let script = format!("{}/{}", permit.skill_base(), permit.script.path());
             let cwd = permit.workspace.as_deref().unwrap_or(permit.skill_base());
             let (code,) = run
-                .call_async(&mut store, (&script, &permit.args, cwd))
+                .call_async(&mut store, (&script, &permit.source, &permit.args, cwd))
                 .await?;
             Ok::<u8, wasmtime::Error>(code)
         };
@@ -274,6 +277,10 @@ impl Wasm {
         };
         let (status, exit_code) = match end {
             End::Returned(Ok(code)) => (Status::Exited, i32::from(code)),
+            End::Returned(Err(error)) if error.is::<Exit>() => {
+                let code = error.downcast_ref::<Exit>().map_or(0, |Exit(code)| *code);
+                (Status::Exited, i32::from(code))
+            }
             End::Returned(Err(error)) => match error.downcast_ref::<Trap>() {
                 Some(Trap::OutOfFuel) => {
                     stderr.note(&format!("Out of fuel: the budget of {fuel} is spent"));
@@ -383,6 +390,11 @@ impl Runtime for Wasm {
         Box::pin(self.execute(permit, live))
     }
 }
+
+/// A guest's way out of the middle of its code, on its way to the host.
+#[derive(Debug, thiserror::Error)]
+#[error("exit {0}")]
+struct Exit(u8);
 
 struct Budgets {
     scratch: Budget,

@@ -1,0 +1,88 @@
+//! Computing: programs that keep the processor busy, inside and outside, with the same output.
+
+mod measure;
+
+use measure::peer::fastest;
+use measure::place::Place;
+use measure::{Result, Samples, Table, begin, geometric_mean, in_turn, ms, times};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+const PROGRAMS: [&str; 9] = [
+    "bodies.py",
+    "pancakes.py",
+    "json_trip.py",
+    "regex_scan.py",
+    "text_index.py",
+    "digests.py",
+    "sorting.py",
+    "objects.py",
+    "big_numbers.py",
+];
+const ROUNDS: usize = 3;
+
+fn main() -> Result<()> {
+    if !begin("cpu", "busy programs, whole processes, skillrun ÷ python3") {
+        return Ok(());
+    }
+    let place = Place::new()?;
+    let Some(python) = fastest(&place)? else {
+        return Ok(());
+    };
+    let mut table = Table::new(["", "skillrun", "python3", "÷ p50", "÷ least"]);
+    let mut ratios = [vec![], vec![]];
+    for program in PROGRAMS {
+        let mut printed = [String::new(), String::new()];
+        let spent = in_turn(2, ROUNDS, |side| {
+            let command = match side {
+                0 => place.run(program),
+                _ => place.run_native(&python.path, program),
+            };
+            let (took, output) = timed(command)?;
+            printed[side] = output;
+            Ok(took)
+        })?;
+        let [inside, outside] = &printed;
+        if inside != outside {
+            return Err(
+                format!("`{program}` printed `{inside}` inside and `{outside}` outside").into(),
+            );
+        }
+        let spent: Vec<Samples> = spent.into_iter().map(Samples::new).collect();
+        let (own, native) = (&spent[0], &spent[1]);
+        let (p50, least) = (own.p50() / native.p50(), own.min() / native.min());
+        ratios[0].push(p50);
+        ratios[1].push(least);
+        table.row([
+            program.to_owned(),
+            ms(own.p50()),
+            ms(native.p50()),
+            times(p50),
+            times(least),
+        ]);
+    }
+    let [p50, least] = &ratios;
+    table.row([
+        "geometric mean".into(),
+        String::new(),
+        String::new(),
+        times(geometric_mean(p50)),
+        times(geometric_mean(least)),
+    ]);
+    table.print();
+    println!("{ROUNDS} rounds in turn; both sides printed the same");
+    Ok(())
+}
+
+/// Milliseconds of a whole process, and what it printed.
+fn timed(mut command: Command) -> Result<(f64, String)> {
+    command.stdin(Stdio::null());
+    let began = Instant::now();
+    let output = command.output()?;
+    let took = began.elapsed().as_secs_f64() * 1e3;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{command:?}: {}\n{said}", output.status).into());
+    }
+    Ok((took, String::from_utf8(output.stdout)?))
+}

@@ -1,0 +1,5 @@
+"""Waits for input that never comes."""
+
+import sys
+
+sys.stdin.read()

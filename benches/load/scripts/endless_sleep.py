@@ -1,0 +1,5 @@
+"""Sleeps longer than any limit in use."""
+
+import time
+
+time.sleep(60)

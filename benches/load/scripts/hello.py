@@ -1,0 +1,3 @@
+"""Prints a word."""
+
+print("hello")

@@ -1,0 +1,141 @@
+//! What the benchmarks share: a place to run in, samples taken in turn, and a plain table.
+//!
+//! A shared machine is never quiet, so a time alone says little. What is compared is measured in
+//! turn within one run, so that a slow moment strikes all sides alike, and printed as a ratio; times
+//! stand beside it for orientation. Nothing here fails because something was slow.
+
+#![expect(dead_code, reason = "each benchmark uses its part of this")]
+
+pub(crate) mod peer;
+pub(crate) mod place;
+
+/// What a benchmark could not do.
+pub(crate) type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+/// Prints what is measured; false if this is a test run, in which nothing is.
+pub(crate) fn begin(name: &str, what: &str) -> bool {
+    let asked = std::env::args().any(|arg| arg == "--bench");
+    if asked {
+        println!("\n## {name}: {what}");
+    }
+    asked
+}
+
+/// Measured values, in order of size.
+#[derive(Debug, Clone)]
+pub(crate) struct Samples(Vec<f64>);
+
+impl Samples {
+    pub(crate) fn new(mut values: Vec<f64>) -> Self {
+        values.sort_by(f64::total_cmp);
+        Self(values)
+    }
+
+    pub(crate) fn p50(&self) -> f64 {
+        self.part(0.50)
+    }
+
+    pub(crate) fn p95(&self) -> f64 {
+        self.part(0.95)
+    }
+
+    pub(crate) fn min(&self) -> f64 {
+        self.part(0.0)
+    }
+
+    pub(crate) fn max(&self) -> f64 {
+        self.part(1.0)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The nearest measured value, not one between two.
+    fn part(&self, share: f64) -> f64 {
+        let last = self.0.len().saturating_sub(1);
+        let at = (share * last as f64).round() as usize;
+        self.0.get(at).copied().unwrap_or(f64::NAN)
+    }
+}
+
+/// Runs each of `sides` once per round, after one round that does not count. Each round begins with
+/// another side, so that none always follows the same one.
+pub(crate) fn in_turn<T>(
+    sides: usize,
+    rounds: usize,
+    mut run: impl FnMut(usize) -> Result<T>,
+) -> Result<Vec<Vec<T>>> {
+    let mut all: Vec<Vec<T>> = (0..sides).map(|_| Vec::with_capacity(rounds)).collect();
+    for side in 0..sides {
+        run(side)?;
+    }
+    for round in 0..rounds {
+        for step in 0..sides {
+            let side = (round + step) % sides;
+            all[side].push(run(side)?);
+        }
+    }
+    Ok(all)
+}
+
+/// The mean that suits ratios.
+pub(crate) fn geometric_mean(values: &[f64]) -> f64 {
+    let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+    mean(&logs).exp()
+}
+
+pub(crate) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// A table of text: the first column is left-aligned, the others are numbers.
+pub(crate) struct Table(Vec<Vec<String>>);
+
+impl Table {
+    pub(crate) fn new<const N: usize>(head: [&str; N]) -> Self {
+        Self(vec![head.map(str::to_owned).to_vec()])
+    }
+
+    pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
+        self.0.push(cells.to_vec());
+    }
+
+    pub(crate) fn print(&self) {
+        let columns = self.0.iter().map(Vec::len).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..columns)
+            .map(|column| {
+                let cells = self.0.iter().filter_map(|row| row.get(column));
+                cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+            })
+            .collect();
+        for (index, row) in self.0.iter().enumerate() {
+            let mut line = String::new();
+            for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+                line += &if column == 0 {
+                    format!("{cell:<width$}")
+                } else {
+                    format!("  {cell:>width$}")
+                };
+            }
+            println!("{}", line.trim_end());
+            if index == 0 {
+                println!("{}", "-".repeat(line.chars().count()));
+            }
+        }
+    }
+}
+
+/// Milliseconds.
+pub(crate) fn ms(value: f64) -> String {
+    if value.abs() < 10.0 {
+        format!("{value:.2} ms")
+    } else {
+        format!("{value:.1} ms")
+    }
+}
+
+/// A ratio.
+pub(crate) fn times(value: f64) -> String {
+    format!("{value:.2}×")
+}

@@ -1,0 +1,97 @@
+//! A place to measure in: a temporary folder for all that a run writes, and a prepared runtime.
+
+use super::Result;
+use skillrun::{AuditLog, Decision, Host, Live, Outcome, Policy, Request, Settings, Skill};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use tempfile::TempDir;
+
+/// The skill whose scripts are the loads.
+const LOAD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/load");
+/// Kept from one benchmark to the next, because compiling the runtime takes many seconds.
+const CACHE: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/cache");
+
+/// Where a benchmark runs things.
+pub(crate) struct Place {
+    folder: TempDir,
+    load: PathBuf,
+}
+
+impl Place {
+    /// Makes the folder and compiles the runtime if that was not done yet.
+    pub(crate) fn new() -> Result<Self> {
+        let place = Self {
+            folder: tempfile::Builder::new()
+                .prefix("skillrun-bench-")
+                .tempdir()?,
+            load: Path::new(LOAD).canonicalize()?,
+        };
+        let mut prepare = place.skillrun();
+        prepare
+            .args(["runtimes", "prepare"])
+            .stdout(Stdio::null())
+            .stdin(Stdio::null());
+        if prepare.status()?.success() {
+            Ok(place)
+        } else {
+            Err("`skillrun runtimes prepare` failed".into())
+        }
+    }
+
+    /// The temporary folder.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// A script of the load.
+    pub(crate) fn script(&self, name: &str) -> PathBuf {
+        self.load.join("scripts").join(name)
+    }
+
+    /// `skillrun run` of a script of the load.
+    pub(crate) fn run(&self, script: &str) -> Command {
+        let mut command = self.skillrun();
+        command.arg("run").arg(&self.load).arg(script);
+        command
+    }
+
+    /// The same run by an interpreter of this machine.
+    pub(crate) fn run_native(&self, python: &Path, script: &str) -> Command {
+        let mut command = Command::new(python);
+        command.arg(self.script(script)).current_dir(self.folder());
+        command
+    }
+
+    /// A host in this process.
+    pub(crate) fn host(&self) -> Host {
+        Host::new(Settings {
+            cache: Path::new(CACHE).join("skillrun"),
+            audit: AuditLog::file(self.folder().join("audit.jsonl")),
+            sealed: vec![],
+        })
+    }
+
+    /// The load as a loaded skill.
+    pub(crate) fn skill(&self) -> Result<Arc<Skill>> {
+        Ok(Skill::load(&self.load)?.into())
+    }
+
+    fn skillrun(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_skillrun"));
+        command
+            .env("XDG_CACHE_HOME", CACHE)
+            .env("XDG_STATE_HOME", self.folder().join("state"))
+            .env("XDG_CONFIG_HOME", self.folder().join("config"))
+            .current_dir(self.folder());
+        command
+    }
+}
+
+/// Decides and runs, as an embedding program does.
+pub(crate) async fn run(host: &Host, request: Request, live: Live) -> Result<Outcome> {
+    match host.decide(&Policy::default(), request)? {
+        Decision::Permitted(permit) => Ok(host.run_live(permit, live).await?),
+        other => Err(format!("not permitted: {other:?}").into()),
+    }
+}

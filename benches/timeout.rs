@@ -1,0 +1,92 @@
+//! The time limit: how late a script is stopped that spins, sleeps, waits for input or allocates.
+
+mod measure;
+
+use measure::place::{self, Place};
+use measure::{Result, Samples, Table, begin, ms};
+use skillrun::{Host, Limits, Live, Request, Skill, Status};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const LIMIT: Duration = Duration::from_secs(1);
+const RUNS: usize = 30;
+/// A script that keeps a processor busy, beside one that waits: together they take half the time.
+const PAIRS: [[&str; 2]; 2] = [
+    ["endless_loop.py", "endless_sleep.py"],
+    ["endless_allocation.py", "endless_read.py"],
+];
+
+fn main() -> Result<()> {
+    if !begin(
+        "timeout",
+        "how late a run returns after its limit of 1 s, sandbox taken down",
+    ) {
+        return Ok(());
+    }
+    let place = Place::new()?;
+    let host = place.host();
+    let skill = place.skill()?;
+    let mut table = Table::new(["", "p50", "p95", "most", "of the limit"]);
+    for pair in PAIRS {
+        let late = std::thread::scope(|scope| {
+            let workers = pair.map(|script| scope.spawn(|| lateness(&host, &skill, script)));
+            workers.map(|worker| {
+                worker
+                    .join()
+                    .unwrap_or_else(|_| Err("a worker panicked".into()))
+            })
+        });
+        for (script, late) in pair.into_iter().zip(late) {
+            let late = late?;
+            table.row([
+                script.to_owned(),
+                ms(late.p50()),
+                ms(late.p95()),
+                ms(late.max()),
+                format!("{:.3}×", 1.0 + late.p95() / LIMIT.as_secs_f64() / 1e3),
+            ]);
+        }
+    }
+    table.print();
+    println!(
+        "{RUNS} runs of each, one that computes beside one that waits; the last column is p95"
+    );
+    Ok(())
+}
+
+/// Milliseconds from the limit to the return of the run, for each of many runs.
+fn lateness(host: &Host, skill: &Arc<Skill>, script: &str) -> Result<Samples> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let mut late = Vec::with_capacity(RUNS);
+    // Loading the runtime belongs to the first run of a host and not to the limit.
+    runtime.block_on(place::run(
+        host,
+        Request::new(skill, "hello.py"),
+        Live::default(),
+    ))?;
+    for _ in 0..RUNS {
+        let request = Request {
+            limits: Some(Limits {
+                time: LIMIT,
+                ..Limits::default()
+            }),
+            ..Request::new(skill, script)
+        };
+        // Nothing is ever written to the other end.
+        let (silence, _other_end) = tokio::io::duplex(64);
+        let live = Live {
+            stdin: Some(Box::new(silence)),
+            ..Live::default()
+        };
+        let began = Instant::now();
+        let outcome = runtime.block_on(place::run(host, request, live))?;
+        let took = began.elapsed();
+        if outcome.status != Status::TimedOut {
+            return Err(format!("`{script}` was not stopped: {outcome:?}").into());
+        }
+        late.push((took.as_secs_f64() - LIMIT.as_secs_f64()) * 1e3);
+    }
+    Ok(Samples::new(late))
+}

@@ -1,0 +1,441 @@
+//! A component's core modules and how they are wired to each other.
+
+use anyhow::{Context as _, Result, bail, ensure};
+use std::collections::HashMap;
+use wasmparser::{
+    CanonicalFunction, CanonicalOption, ComponentAlias, ExternalKind, FunctionBody, Instance,
+    Operator, Parser, Payload, TypeRef,
+};
+
+/// The index spaces of a core module that others can import from.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Space {
+    Func,
+    Table,
+    Memory,
+    Global,
+}
+
+impl Space {
+    fn of(kind: ExternalKind) -> Result<Self> {
+        Ok(match kind {
+            ExternalKind::Func | ExternalKind::FuncExact => Self::Func,
+            ExternalKind::Table => Self::Table,
+            ExternalKind::Memory => Self::Memory,
+            ExternalKind::Global => Self::Global,
+            kind => bail!("a core module exports a {kind:?}"),
+        })
+    }
+}
+
+/// Where something in one of the component's core index spaces comes from.
+#[derive(Clone)]
+pub(crate) enum Origin {
+    /// An export of a core instance.
+    Export(usize, String),
+    /// The canonical ABI: an import of the component.
+    Lowered,
+}
+
+/// A core instance of the component.
+pub(crate) enum Wired<'a> {
+    /// A module with the instances that satisfy its imports.
+    Module(Library<'a>, HashMap<String, usize>),
+    /// A bundle of what other instances export.
+    Bundle(HashMap<String, Origin>),
+    /// wit-component's helpers for calls that need memory: encoding makes new ones.
+    Shim,
+}
+
+/// The core instances of a component, and what it exports of them.
+pub(crate) struct Graph<'a> {
+    instances: Vec<Wired<'a>>,
+    /// What each slot of a shim really calls.
+    slots: HashMap<String, Origin>,
+    /// What the merged module has to export, by name.
+    pub(crate) exports: Vec<(String, Space, Origin)>,
+}
+
+/// A core module, read once.
+pub(crate) struct Library<'a> {
+    pub(crate) types: Vec<wasmparser::RecGroup>,
+    pub(crate) imports: Vec<wasmparser::Import<'a>>,
+    pub(crate) functions: Vec<u32>,
+    pub(crate) tables: Vec<wasmparser::Table<'a>>,
+    pub(crate) memories: Vec<wasmparser::MemoryType>,
+    pub(crate) globals: Vec<wasmparser::Global<'a>>,
+    pub(crate) exports: HashMap<&'a str, (Space, u32)>,
+    pub(crate) start: Option<u32>,
+    pub(crate) elements: Vec<wasmparser::Element<'a>>,
+    pub(crate) code: Vec<FunctionBody<'a>>,
+    pub(crate) data: Vec<wasmparser::Data<'a>>,
+}
+
+impl<'a> Library<'a> {
+    fn read(bytes: &'a [u8]) -> Result<Self> {
+        let mut library = Self {
+            types: vec![],
+            imports: vec![],
+            functions: vec![],
+            tables: vec![],
+            memories: vec![],
+            globals: vec![],
+            exports: HashMap::new(),
+            start: None,
+            elements: vec![],
+            code: vec![],
+            data: vec![],
+        };
+        for payload in Parser::new(0).parse_all(bytes) {
+            match payload? {
+                Payload::TypeSection(section) => library.types = all(section)?,
+                Payload::ImportSection(section) => {
+                    library.imports = section.into_imports().collect::<Result<_, _>>()?;
+                }
+                Payload::FunctionSection(section) => library.functions = all(section)?,
+                Payload::TableSection(section) => library.tables = all(section)?,
+                Payload::MemorySection(section) => library.memories = all(section)?,
+                Payload::GlobalSection(section) => library.globals = all(section)?,
+                Payload::ExportSection(section) => {
+                    for export in section {
+                        let export = export?;
+                        library
+                            .exports
+                            .insert(export.name, (Space::of(export.kind)?, export.index));
+                    }
+                }
+                Payload::StartSection { func, .. } => library.start = Some(func),
+                Payload::ElementSection(section) => library.elements = all(section)?,
+                Payload::CodeSectionEntry(body) => library.code.push(body),
+                Payload::DataSection(section) => library.data = all(section)?,
+                Payload::TagSection(_) => bail!("a core module defines exceptions"),
+                _ => {}
+            }
+        }
+        Ok(library)
+    }
+
+    /// How many entries of a space are imported; they come before the defined ones.
+    fn imported(&self, space: Space) -> u32 {
+        let count = self
+            .imports
+            .iter()
+            .filter(|i| space_of(&i.ty) == Some(space));
+        u32::try_from(count.count()).unwrap_or(u32::MAX)
+    }
+
+    fn import(&self, space: Space, index: u32) -> Option<&wasmparser::Import<'a>> {
+        let mut of_space = self
+            .imports
+            .iter()
+            .filter(|i| space_of(&i.ty) == Some(space));
+        of_space.nth(index as usize)
+    }
+
+    pub(crate) fn defined(&self, space: Space) -> usize {
+        match space {
+            Space::Func => self.functions.len(),
+            Space::Table => self.tables.len(),
+            Space::Memory => self.memories.len(),
+            Space::Global => self.globals.len(),
+        }
+    }
+}
+
+fn all<'a, T: wasmparser::FromReader<'a>>(
+    section: wasmparser::SectionLimited<'a, T>,
+) -> Result<Vec<T>> {
+    Ok(section.into_iter().collect::<Result<_, _>>()?)
+}
+
+fn space_of(ty: &TypeRef) -> Option<Space> {
+    match ty {
+        TypeRef::Func(_) | TypeRef::FuncExact(_) => Some(Space::Func),
+        TypeRef::Table(_) => Some(Space::Table),
+        TypeRef::Memory(_) => Some(Space::Memory),
+        TypeRef::Global(_) => Some(Space::Global),
+        TypeRef::Tag(_) => None,
+    }
+}
+
+impl<'a> Graph<'a> {
+    pub(crate) fn read(component: &'a [u8]) -> Result<Self> {
+        let mut modules = Vec::new();
+        let mut raw = Vec::new();
+        let mut spaces: HashMap<Space, Vec<Origin>> = HashMap::new();
+        let mut lifts = Vec::new();
+        let mut depth = 0usize;
+        for payload in Parser::new(0).parse_all(component) {
+            match payload? {
+                Payload::ModuleSection {
+                    unchecked_range, ..
+                } => {
+                    if depth == 0 {
+                        modules.push(&component[unchecked_range.start..unchecked_range.end]);
+                    }
+                    depth += 1;
+                }
+                Payload::ComponentSection { .. } => depth += 1,
+                Payload::End(_) => depth = depth.saturating_sub(1),
+                Payload::InstanceSection(section) if depth == 0 => raw.extend(all(section)?),
+                Payload::ComponentAliasSection(section) if depth == 0 => {
+                    for alias in section {
+                        if let ComponentAlias::CoreInstanceExport {
+                            kind,
+                            instance_index,
+                            name,
+                        } = alias?
+                        {
+                            let origin = Origin::Export(instance_index as usize, name.to_owned());
+                            spaces.entry(Space::of(kind)?).or_default().push(origin);
+                        }
+                    }
+                }
+                Payload::ComponentCanonicalSection(section) if depth == 0 => {
+                    for function in section {
+                        match function? {
+                            CanonicalFunction::Lift {
+                                core_func_index,
+                                options,
+                                ..
+                            } => {
+                                lifts.push((core_func_index, options));
+                            }
+                            _ => spaces.entry(Space::Func).or_default().push(Origin::Lowered),
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        let origin = |space: Space, index: u32| -> Result<Origin> {
+            let all = spaces.get(&space).map(Vec::as_slice).unwrap_or_default();
+            let found = all.get(index as usize).cloned();
+            found.with_context(|| format!("no core {space:?} {index}"))
+        };
+
+        let (mut instances, mut slots) = (Vec::new(), HashMap::new());
+        for instance in raw {
+            instances.push(match instance {
+                Instance::FromExports(exports) => {
+                    let mut bundle = HashMap::new();
+                    for export in exports.iter() {
+                        let from = origin(Space::of(export.kind)?, export.index)?;
+                        bundle.insert(export.name.to_owned(), from);
+                    }
+                    Wired::Bundle(bundle)
+                }
+                Instance::Instantiate { module_index, args } => {
+                    let bytes = modules
+                        .get(module_index as usize)
+                        .context("no such module")?;
+                    let library = Library::read(bytes)?;
+                    let args: HashMap<String, usize> = args
+                        .iter()
+                        .map(|a| (a.name.to_owned(), a.index as usize))
+                        .collect();
+                    match helper(&library) {
+                        None => Wired::Module(library, args),
+                        Some(Helper::Shim) => Wired::Shim,
+                        Some(Helper::Fixup) => {
+                            let filled = args.get("").and_then(|&index| instances.get(index));
+                            let Some(Wired::Bundle(bundle)) = filled else {
+                                bail!("the shim's slots are not filled from a bundle");
+                            };
+                            slots.extend(bundle.clone());
+                            Wired::Shim
+                        }
+                    }
+                }
+            });
+        }
+
+        let mut exports: Vec<(String, Space, Origin)> = Vec::new();
+        let mut export = |name: Option<&str>, space, from: Origin| {
+            let own = match &from {
+                Origin::Export(_, name) => name.clone(),
+                Origin::Lowered => return,
+            };
+            let name = name.map_or(own, str::to_owned);
+            if !exports.iter().any(|(known, ..)| *known == name) {
+                exports.push((name, space, from));
+            }
+        };
+        for (function, options) in lifts {
+            export(None, Space::Func, origin(Space::Func, function)?);
+            for option in options.iter() {
+                match option {
+                    CanonicalOption::Memory(index) => {
+                        export(
+                            Some("memory"),
+                            Space::Memory,
+                            origin(Space::Memory, *index)?,
+                        );
+                    }
+                    CanonicalOption::Realloc(index) => {
+                        export(
+                            Some("cabi_realloc"),
+                            Space::Func,
+                            origin(Space::Func, *index)?,
+                        );
+                    }
+                    CanonicalOption::PostReturn(index) => {
+                        export(None, Space::Func, origin(Space::Func, *index)?);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(Self {
+            instances,
+            slots,
+            exports,
+        })
+    }
+
+    pub(crate) fn libraries(&self) -> impl Iterator<Item = (usize, &Library<'a>)> {
+        self.instances
+            .iter()
+            .enumerate()
+            .filter_map(|(index, wired)| match wired {
+                Wired::Module(library, _) => Some((index, library)),
+                _ => None,
+            })
+    }
+
+    pub(crate) fn library(
+        &self,
+        instance: usize,
+    ) -> Result<(&Library<'a>, &HashMap<String, usize>)> {
+        match self.instances.get(instance) {
+            Some(Wired::Module(library, args)) => Ok((library, args)),
+            _ => bail!("core instance {instance} is not a module"),
+        }
+    }
+
+    /// Where an import of an instance really comes from, or `None` for the component's own imports.
+    pub(crate) fn satisfy(
+        &self,
+        instance: usize,
+        import: &wasmparser::Import<'_>,
+    ) -> Result<Option<(usize, String)>> {
+        let (_, args) = self.library(instance)?;
+        let from = args
+            .get(import.module)
+            .with_context(|| format!("no instance for `{}`", import.module))?;
+        let origin = match &self.instances[*from] {
+            Wired::Bundle(bundle) => bundle
+                .get(import.name)
+                .cloned()
+                .with_context(|| format!("no `{}` in `{}`", import.name, import.module))?,
+            _ => Origin::Export(*from, import.name.to_owned()),
+        };
+        self.through_shim(origin)
+    }
+
+    pub(crate) fn through_shim(&self, origin: Origin) -> Result<Option<(usize, String)>> {
+        match origin {
+            Origin::Lowered => Ok(None),
+            Origin::Export(instance, name) => match &self.instances[instance] {
+                Wired::Module(..) => Ok(Some((instance, name))),
+                Wired::Shim => match self.slots.get(&name) {
+                    Some(origin) => self.through_shim(origin.clone()),
+                    None => Ok(None),
+                },
+                Wired::Bundle(bundle) => {
+                    let origin = bundle.get(&name).cloned();
+                    self.through_shim(origin.with_context(|| format!("no `{name}` in a bundle"))?)
+                }
+            },
+        }
+    }
+
+    /// Follows imports until something defined: its instance and its place among the defined ones.
+    pub(crate) fn definition(
+        &self,
+        instance: usize,
+        space: Space,
+        index: u32,
+    ) -> Result<Found<'_, 'a>> {
+        let (library, _) = self.library(instance)?;
+        let imported = library.imported(space);
+        if index >= imported {
+            return Ok(Found::Defined(instance, index - imported));
+        }
+        let import = library.import(space, index).context("no such import")?;
+        match self.satisfy(instance, import)? {
+            None => Ok(Found::Import(import)),
+            Some((from, name)) => {
+                let (exporter, _) = self.library(from)?;
+                let &(found, index) = exporter
+                    .exports
+                    .get(name.as_str())
+                    .with_context(|| format!("instance {from} does not export `{name}`"))?;
+                ensure!(found == space, "`{name}` is a {found:?}, not a {space:?}");
+                self.definition(from, space, index)
+            }
+        }
+    }
+
+    /// The value of a constant expression, as far as it is made of 32-bit integers.
+    pub(crate) fn constant(
+        &self,
+        instance: usize,
+        expression: &wasmparser::ConstExpr<'_>,
+    ) -> Result<Option<i32>> {
+        let mut stack: Vec<i32> = Vec::new();
+        for operator in expression.get_operators_reader() {
+            let mut binary = |apply: fn(i32, i32) -> i32| -> Result<()> {
+                let (b, a) = (stack.pop().context("stack")?, stack.pop().context("stack")?);
+                stack.push(apply(a, b));
+                Ok(())
+            };
+            match operator? {
+                Operator::I32Const { value } => stack.push(value),
+                Operator::I32Add => binary(i32::wrapping_add)?,
+                Operator::I32Sub => binary(i32::wrapping_sub)?,
+                Operator::GlobalGet { global_index } => {
+                    let Found::Defined(from, index) =
+                        self.definition(instance, Space::Global, global_index)?
+                    else {
+                        return Ok(None);
+                    };
+                    let global = &self.library(from)?.0.globals[index as usize];
+                    match self.constant(from, &global.init_expr)? {
+                        Some(value) => stack.push(value),
+                        None => return Ok(None),
+                    }
+                }
+                Operator::End => {}
+                _ => return Ok(None),
+            }
+        }
+        Ok(stack.pop())
+    }
+}
+
+/// What an index of a module stands for.
+pub(crate) enum Found<'g, 'a> {
+    /// Defined by an instance, at this place among its own.
+    Defined(usize, u32),
+    /// An import of the component.
+    Import(&'g wasmparser::Import<'a>),
+}
+
+enum Helper {
+    Shim,
+    Fixup,
+}
+
+/// Recognises the two modules that wit-component makes around calls which need memory: the shim
+/// exports a table `$imports` and functions with numbers for names; the fixup fills that table.
+fn helper(library: &Library<'_>) -> Option<Helper> {
+    if library.exports.contains_key("$imports") {
+        return Some(Helper::Shim);
+    }
+    let fills = library
+        .imports
+        .iter()
+        .any(|i| i.module.is_empty() && i.name == "$imports");
+    fills.then_some(Helper::Fixup)
+}

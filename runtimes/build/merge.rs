@@ -1,0 +1,320 @@
+//! Makes one core module of a component's many.
+//!
+//! componentize-py links its guest as shared libraries: a dozen core modules that import each
+//! other's functions, one memory and one table. Instantiating those costs an engine far more than
+//! instantiating one module with the same code, because table offsets that come from imported
+//! globals can only be applied at run time, and every call between libraries leaves its module.
+//! Here the instances are wired together by renumbering: imports that another instance satisfies
+//! become plain indices, offsets become constants, names are dropped, and what remains (WASI) is
+//! encoded as a component again.
+//!
+//! Binaryen can merge too, but it would bring a second tool chain into the build; the renumbering
+//! itself is `wasm-encoder`'s.
+
+use crate::graph::{Found, Graph, Space};
+use anyhow::{Context as _, Result, bail, ensure};
+use std::collections::HashMap;
+use wasm_encoder::reencode::Reencode;
+use wasm_encoder::{
+    CodeSection, ConstExpr, DataCountSection, DataSection, ElementSection, Elements, EntityType,
+    ExportSection, FunctionSection, GlobalSection, ImportSection, MemorySection, Module,
+    StartSection, TableSection, TypeSection,
+};
+use wasmparser::{DataKind, ElementItems, ElementKind, TypeRef};
+
+/// Merges all core modules of `component` and encodes it anew.
+pub(crate) fn merge(component: &[u8]) -> Result<Vec<u8>> {
+    let graph = Graph::read(component)?;
+    let mut module = one_module(&graph)?;
+    wasmparser::validate(&module).context("the merged module is not valid")?;
+
+    let wit_component::DecodedWasm::Component(resolve, world) = wit_component::decode(component)?
+    else {
+        bail!("not a component");
+    };
+    let encoding = wit_component::StringEncoding::UTF8;
+    wit_component::embed_component_metadata(&mut module, &resolve, world, encoding)?;
+    wit_component::ComponentEncoder::default()
+        .module(&module)?
+        .validate(true)
+        .encode()
+}
+
+fn one_module(graph: &Graph<'_>) -> Result<Vec<u8>> {
+    let plan = Plan::new(graph)?;
+    let mut types = TypeSection::new();
+    let mut functions = FunctionSection::new();
+    let mut tables = TableSection::new();
+    let mut memories = MemorySection::new();
+    let mut globals = GlobalSection::new();
+    let mut elements = ElementSection::new();
+    let mut code = CodeSection::new();
+    let mut data = DataSection::new();
+    let mut segments = 0;
+    let mut start = None;
+    for (instance, library) in graph.libraries() {
+        let mut numbers = Renumber {
+            graph,
+            plan: &plan,
+            instance,
+        };
+        for group in &library.types {
+            numbers
+                .parse_recursive_type_group(types.ty(), group.clone())
+                .map_err(encode)?;
+        }
+        for ty in &library.functions {
+            functions.function(numbers.type_index(*ty).map_err(encode)?);
+        }
+        for table in &library.tables {
+            numbers
+                .parse_table(&mut tables, table.clone())
+                .map_err(encode)?;
+        }
+        for memory in &library.memories {
+            memories.memory(numbers.memory_type(*memory).map_err(encode)?);
+        }
+        for global in &library.globals {
+            let ty = numbers.global_type(global.ty).map_err(encode)?;
+            let value = numbers.fold(&global.init_expr)?;
+            globals.global(ty, &value);
+        }
+        if let Some(function) = library.start {
+            ensure!(start.is_none(), "two core modules have a start function");
+            start = Some(numbers.function_index(function).map_err(encode)?);
+        }
+        for element in &library.elements {
+            numbers.element(&mut elements, element)?;
+        }
+        for body in &library.code {
+            numbers
+                .parse_function_body(&mut code, body.clone())
+                .map_err(encode)?;
+        }
+        for segment in &library.data {
+            segments += 1;
+            match &segment.kind {
+                DataKind::Passive => data.passive(segment.data.iter().copied()),
+                DataKind::Active {
+                    memory_index,
+                    offset_expr,
+                } => {
+                    let memory = numbers.memory_index(*memory_index).map_err(encode)?;
+                    let offset = numbers.fold(offset_expr)?;
+                    data.active(memory, &offset, segment.data.iter().copied())
+                }
+            };
+        }
+    }
+
+    let mut exports = ExportSection::new();
+    for (name, space, origin) in &graph.exports {
+        let (from, export) = graph
+            .through_shim(origin.clone())?
+            .with_context(|| format!("`{name}` is an import"))?;
+        let (library, _) = graph.library(from)?;
+        let &(_, index) = library
+            .exports
+            .get(export.as_str())
+            .context("no such export")?;
+        let mut numbers = Renumber {
+            graph,
+            plan: &plan,
+            instance: from,
+        };
+        match space {
+            Space::Func => {
+                let index = numbers.function_index(index).map_err(encode)?;
+                exports.export(name, wasm_encoder::ExportKind::Func, index);
+            }
+            Space::Memory => {
+                let index = numbers.memory_index(index).map_err(encode)?;
+                exports.export(name, wasm_encoder::ExportKind::Memory, index);
+            }
+            space => bail!("the component needs a {space:?} `{name}`"),
+        }
+    }
+
+    let mut module = Module::new();
+    module
+        .section(&types)
+        .section(&plan.imports)
+        .section(&functions)
+        .section(&tables);
+    module
+        .section(&memories)
+        .section(&globals)
+        .section(&exports);
+    if let Some(function_index) = start {
+        module.section(&StartSection { function_index });
+    }
+    module
+        .section(&elements)
+        .section(&DataCountSection { count: segments });
+    module.section(&code).section(&data);
+    Ok(module.finish())
+}
+
+/// Where the entries of each instance's index spaces begin in the merged module.
+struct Plan {
+    imports: ImportSection,
+    /// Numbers of the component's imports, by module and name.
+    imported: HashMap<(String, String), u32>,
+    types: HashMap<usize, u32>,
+    bases: HashMap<(usize, Space), u32>,
+    elements: HashMap<usize, u32>,
+    data: HashMap<usize, u32>,
+}
+
+impl Plan {
+    fn new(graph: &Graph<'_>) -> Result<Self> {
+        let mut plan = Self {
+            imports: ImportSection::new(),
+            imported: HashMap::new(),
+            types: HashMap::new(),
+            bases: HashMap::new(),
+            elements: HashMap::new(),
+            data: HashMap::new(),
+        };
+        let (mut types, mut elements, mut data) = (0, 0, 0);
+        for (instance, library) in graph.libraries() {
+            plan.types.insert(instance, types);
+            plan.elements.insert(instance, elements);
+            plan.data.insert(instance, data);
+            types += u32::try_from(
+                library
+                    .types
+                    .iter()
+                    .map(|group| group.types().len())
+                    .sum::<usize>(),
+            )?;
+            elements += u32::try_from(library.elements.len())?;
+            data += u32::try_from(library.data.len())?;
+        }
+        for (instance, library) in graph.libraries() {
+            for import in &library.imports {
+                if graph.satisfy(instance, import)?.is_some() {
+                    continue;
+                }
+                let TypeRef::Func(ty) = import.ty else {
+                    bail!("`{}` of `{}` is not a function", import.name, import.module);
+                };
+                let key = (import.module.to_owned(), import.name.to_owned());
+                if !plan.imported.contains_key(&key) {
+                    let ty = EntityType::Function(plan.types[&instance] + ty);
+                    plan.imports.import(import.module, import.name, ty);
+                    plan.imported
+                        .insert(key, u32::try_from(plan.imported.len())?);
+                }
+            }
+        }
+        for space in [Space::Func, Space::Table, Space::Memory, Space::Global] {
+            let mut next = if space == Space::Func {
+                u32::try_from(plan.imported.len())?
+            } else {
+                0
+            };
+            for (instance, library) in graph.libraries() {
+                plan.bases.insert((instance, space), next);
+                next += u32::try_from(library.defined(space))?;
+            }
+        }
+        Ok(plan)
+    }
+}
+
+/// Rewrites the indices of one instance's module to those of the merged one.
+struct Renumber<'g, 'a> {
+    graph: &'g Graph<'a>,
+    plan: &'g Plan,
+    instance: usize,
+}
+
+type Failed = wasm_encoder::reencode::Error<anyhow::Error>;
+
+fn encode(error: Failed) -> anyhow::Error {
+    match error {
+        wasm_encoder::reencode::Error::UserError(error) => error,
+        other => anyhow::anyhow!("{other}"),
+    }
+}
+
+impl Renumber<'_, '_> {
+    fn index(&self, space: Space, index: u32) -> Result<u32, Failed> {
+        let found = self.graph.definition(self.instance, space, index);
+        match found.map_err(Failed::UserError)? {
+            Found::Defined(instance, index) => Ok(self.plan.bases[&(instance, space)] + index),
+            Found::Import(import) => {
+                Ok(self.plan.imported[&(import.module.to_owned(), import.name.to_owned())])
+            }
+        }
+    }
+
+    /// A constant expression, as a plain constant where it is one.
+    fn fold(&mut self, expression: &wasmparser::ConstExpr<'_>) -> Result<ConstExpr> {
+        match self.graph.constant(self.instance, expression)? {
+            Some(value) => Ok(ConstExpr::i32_const(value)),
+            None => self.const_expr(expression.clone()).map_err(encode),
+        }
+    }
+
+    fn element(
+        &mut self,
+        section: &mut ElementSection,
+        element: &wasmparser::Element<'_>,
+    ) -> Result<()> {
+        let ElementItems::Functions(functions) = element.items.clone() else {
+            bail!("a table is filled with expressions");
+        };
+        let functions = functions
+            .into_iter()
+            .map(|function| self.function_index(function?).map_err(encode))
+            .collect::<Result<Vec<u32>>>()?;
+        let items = Elements::Functions(functions.into());
+        match &element.kind {
+            ElementKind::Passive => section.passive(items),
+            ElementKind::Declared => section.declared(items),
+            ElementKind::Active {
+                table_index,
+                offset_expr,
+            } => {
+                let table = self.table_index(table_index.unwrap_or(0)).map_err(encode)?;
+                let offset = self.fold(offset_expr)?;
+                section.active(Some(table), &offset, items)
+            }
+        };
+        Ok(())
+    }
+}
+
+impl Reencode for Renumber<'_, '_> {
+    type Error = anyhow::Error;
+
+    fn type_index(&mut self, ty: u32) -> Result<u32, Failed> {
+        Ok(self.plan.types[&self.instance] + ty)
+    }
+
+    fn function_index(&mut self, index: u32) -> Result<u32, Failed> {
+        self.index(Space::Func, index)
+    }
+
+    fn table_index(&mut self, index: u32) -> Result<u32, Failed> {
+        self.index(Space::Table, index)
+    }
+
+    fn memory_index(&mut self, index: u32) -> Result<u32, Failed> {
+        self.index(Space::Memory, index)
+    }
+
+    fn global_index(&mut self, index: u32) -> Result<u32, Failed> {
+        self.index(Space::Global, index)
+    }
+
+    fn element_index(&mut self, index: u32) -> Result<u32, Failed> {
+        Ok(self.plan.elements[&self.instance] + index)
+    }
+
+    fn data_index(&mut self, index: u32) -> Result<u32, Failed> {
+        Ok(self.plan.data[&self.instance] + index)
+    }
+}
