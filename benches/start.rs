@@ -26,41 +26,27 @@ fn main() -> Result<()> {
             0 => spend(place.run(script)),
             side => spend(place.run_native(&pythons[side - 1].path, script)),
         })?;
-        let sides: Vec<(Samples, Samples)> = spent
-            .iter()
-            .map(|spent| {
-                let wall = Samples::new(spent.iter().map(|spent| spent.wall).collect());
-                let cpu = Samples::new(spent.iter().map(|spent| spent.cpu).collect());
-                (wall, cpu)
-            })
-            .collect();
-        let Some((own, own_cpu)) = sides.first() else {
+        let sides: Vec<Samples> = spent.into_iter().map(Samples::new).collect();
+        let Some(own) = sides.first() else {
             continue;
         };
-        let mut table = Table::new([
-            script, "p50", "p95", "least", "cpu p50", "÷ p50", "÷ least", "÷ cpu",
-        ]);
-        for (index, (wall, cpu)) in sides.iter().enumerate() {
+        let mut table = Table::new([script, "p50", "p95", "least", "÷ p50", "÷ least"]);
+        for (index, wall) in sides.iter().enumerate() {
             let name = match index {
                 0 => "skillrun".to_owned(),
                 index => pythons[index - 1].name(),
             };
-            let ratio = |ratio: f64| {
-                if index == 0 {
-                    String::new()
-                } else {
-                    times(ratio)
-                }
+            let ratio = |ratio: f64| match index {
+                0 => String::new(),
+                _ => times(ratio),
             };
             table.row([
                 name,
                 ms(wall.p50()),
                 ms(wall.p95()),
                 ms(wall.min()),
-                ms(cpu.p50()),
                 ratio(own.p50() / wall.p50()),
                 ratio(own.min() / wall.min()),
-                ratio(own_cpu.p50() / cpu.p50()),
             ]);
         }
         table.print();

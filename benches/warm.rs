@@ -41,7 +41,7 @@ fn main() -> Result<()> {
             if side % 2 == 0 {
                 runtime.block_on(once(&host, &skill, script))
             } else {
-                Ok(spend(place.run_native(&python.path, script))?.wall)
+                spend(place.run_native(&python.path, script))
             }
         })?,
     };

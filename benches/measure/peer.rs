@@ -2,8 +2,6 @@
 
 use super::place::Place;
 use super::{Result, Samples, in_turn};
-use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::TimeValLike as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -59,7 +57,7 @@ pub(crate) fn fastest(place: &Place) -> Result<Option<Python>> {
     let spent = in_turn(found.len(), 9, |side| {
         spend(place.run_native(&found[side].path, "hello.py"))
     })?;
-    let p50 = |spent: &[Spent]| Samples::new(spent.iter().map(|spent| spent.wall).collect()).p50();
+    let p50 = |spent: &[f64]| Samples::new(spent.to_vec()).p50();
     let best = found
         .into_iter()
         .zip(&spent)
@@ -72,31 +70,14 @@ pub(crate) fn fastest(place: &Place) -> Result<Option<Python>> {
     Ok(best)
 }
 
-/// What a process took, in milliseconds.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Spent {
-    /// From its start to its end.
-    pub(crate) wall: f64,
-    /// Of the processors, user and system together.
-    pub(crate) cpu: f64,
-}
-
-/// Runs a command to its end, without input and output.
-pub(crate) fn spend(mut command: Command) -> Result<Spent> {
+/// Runs a command to its end, without input and output; returns how long it took, in milliseconds.
+pub(crate) fn spend(mut command: Command) -> Result<f64> {
     command.stdin(Stdio::null()).stdout(Stdio::null());
-    let before = children_cpu()?;
     let began = Instant::now();
     let status = command.status()?;
     let wall = began.elapsed().as_secs_f64() * 1e3;
     if !status.success() {
         return Err(format!("{command:?}: {status}").into());
     }
-    let cpu = children_cpu()? - before;
-    Ok(Spent { wall, cpu })
-}
-
-fn children_cpu() -> Result<f64> {
-    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
-    let micros = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
-    Ok(micros as f64 / 1e3)
+    Ok(wall)
 }

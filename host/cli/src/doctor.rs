@@ -21,7 +21,7 @@ pub(crate) fn doctor(args: &Doctor) -> Result<u8, Failure> {
         good: true,
         text: env!("CARGO_PKG_VERSION").into(),
     }];
-    let policy = match places::policy(args.policy.as_deref()) {
+    let policy = match places::policy(args.policy.as_deref(), None) {
         Ok(policy) => {
             let source = policy.source().map(|path| path.display().to_string());
             let text = source.unwrap_or_else(|| "none: the empty policy grants nothing".into());

@@ -92,7 +92,7 @@ impl From<Error> for Failure {
 
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
-        Self::host(error.to_string())
+        Self::host(plain(&error))
     }
 }
 
@@ -120,6 +120,16 @@ pub(crate) fn report(failure: &Failure, json: bool) -> ExitCode {
         }
     }
     ExitCode::from(failure.code)
+}
+
+/// The system's words for an error, without its number.
+pub(crate) fn plain(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_lowercase().chain(letters).collect()
+    })
 }
 
 /// Prints `word: text` to stderr, in colour on a terminal.

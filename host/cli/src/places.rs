@@ -57,7 +57,10 @@ pub(crate) fn host(policy: &Policy) -> Result<Host, Failure> {
 }
 
 /// The policy: the named one, or the first that is there, or the empty one.
-pub(crate) fn policy(named: Option<&Path>) -> Result<Policy, Failure> {
+///
+/// Nothing below `skill` is read unless it was named: a caller may stand in the skill's folder, and a
+/// skill must not widen its own policy.
+pub(crate) fn policy(named: Option<&Path>, skill: Option<&Path>) -> Result<Policy, Failure> {
     if let Some(path) = named {
         return Ok(Policy::load(path)?);
     }
@@ -68,11 +71,24 @@ pub(crate) fn policy(named: Option<&Path>) -> Result<Policy, Failure> {
     match usual
         .into_iter()
         .flatten()
-        .find(|path| path.symlink_metadata().is_ok())
+        .filter(|path| path.symlink_metadata().is_ok())
+        .find(|path| !skill.is_some_and(|skill| lies_in(path, skill)))
     {
         Some(path) => Ok(Policy::load(&path)?),
         None => Ok(Policy::default()),
     }
+}
+
+/// Whether a file, or the folder it is in, is really below `folder`.
+fn lies_in(file: &Path, folder: &Path) -> bool {
+    let around = file
+        .parent()
+        .filter(|around| !around.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    [file, around]
+        .into_iter()
+        .filter_map(|path| path.canonicalize().ok())
+        .any(|path| path.starts_with(folder))
 }
 
 /// The folders that are searched for skills, the named ones first.

@@ -1,10 +1,10 @@
 //! `skillrun run`: one script, its output as it comes or the whole outcome as JSON.
 
 use crate::args::{Run, Runtime};
-use crate::failure::{Failure, say};
+use crate::failure::{self, Failure, say};
 use crate::{places, runtimes};
 use skillrun::{
-    Chunk, Decision, Grant, Live, Outcome, Paths, Policy, Request, Status, Stream, Tier,
+    Chunk, Decision, Grant, Host, Live, Outcome, Paths, Policy, Request, Status, Stream, Tier,
 };
 use std::future::Future;
 use std::io::{IsTerminal as _, Read as _, Write as _};
@@ -35,9 +35,11 @@ pub(crate) fn run(args: Run) -> Result<u8, Failure> {
             );
         }
     }
-    let policy = places::policy(args.policy.as_deref())?;
+    let policy = places::policy(args.policy.as_deref(), Some(found.skill.path()))?;
     let (policy, request) = request(&args, policy, Request::new(&found.skill, &args.script))?;
-    let host = places::host(&policy)?;
+    // Taken apart piece by piece a host costs as much as a tenth of a short run; the end of the
+    // process does it at once.
+    let host: &Host = Box::leak(Box::new(places::host(&policy)?));
     let permit = match host.decide(&policy, request)? {
         Decision::Permitted(permit) => permit,
         Decision::Refused(refusal) => return Err(refusal.into()),
@@ -47,7 +49,7 @@ pub(crate) fn run(args: Run) -> Result<u8, Failure> {
         .enable_all()
         .build()?;
     let outcome = runtime.block_on(async {
-        runtimes::prepare(&host, args.quiet).await?;
+        runtimes::prepare(host, args.quiet).await?;
         let piped = args.input.is_none() && !std::io::stdin().is_terminal();
         let mut live = Live {
             stop: Some(interrupted()?),
@@ -200,7 +202,9 @@ fn input(typed: &str) -> Result<serde_json::Value, Failure> {
     let text = match (typed, typed.strip_prefix('@')) {
         ("-", _) => read_limited(&mut std::io::stdin().lock(), most, "stdin")?,
         (_, Some(path)) => {
-            let fail = |error: std::io::Error| Failure::host(format!("input `{path}`: {error}"));
+            let fail = |error: std::io::Error| {
+                Failure::host(format!("input `{path}`: {}", failure::plain(&error)))
+            };
             let meta = Path::new(path).metadata().map_err(fail)?;
             if meta.is_dir() {
                 return Err(Failure::host(format!("input `{path}` is a directory")));

@@ -38,7 +38,13 @@ pub(crate) fn open(dir: &Dir, path: &Path) -> Result<(File, Metadata), ReadError
     options
         .read(true)
         .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
-    let file = dir.open_with(path, &options).map_err(escape_or_io)?;
+    let file = match dir.open_with(path, &options) {
+        // A socket cannot be opened at all; its name alone tells what it is.
+        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => {
+            return Err(ReadError::NotAFile(kind(&dir.metadata(path)?)));
+        }
+        file => file.map_err(escape_or_io)?,
+    };
     let meta = file.metadata()?;
     if !meta.is_file() {
         return Err(ReadError::NotAFile(kind(&meta)));

@@ -15,7 +15,7 @@ use cap_primitives::fs::{FollowSymlinks, OpenOptions, OpenOptionsExt as _};
 use std::collections::HashMap;
 use std::fs::File as StdFile;
 use std::io;
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use types::{DescriptorFlags, ErrorCode, Filesize, OpenFlags, PathFlags};
@@ -493,6 +493,12 @@ impl types::HostDescriptor for FilesView<'_> {
     }
 
     fn drop(&mut self, fd: Fd) -> wasmtime::Result<()> {
+        // The last handle of a removed file gives its bytes back.
+        if let (Ok(place), Ok(file)) = (self.place(&fd), self.writable_file(&fd))
+            && file.file.metadata().is_ok_and(|meta| meta.nlink() == 0)
+        {
+            place.budget.shrunk();
+        }
         self.files.open.remove(&fd.rep());
         self.inner().drop(fd)
     }

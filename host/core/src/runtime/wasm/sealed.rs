@@ -19,10 +19,7 @@ pub(crate) struct Sealed {
 impl Sealed {
     /// Seals `places`, but not what lies in `except`.
     pub(crate) fn new(places: impl IntoIterator<Item = PathBuf>, except: Option<PathBuf>) -> Self {
-        let places: Vec<PathBuf> = places
-            .into_iter()
-            .map(|place| place.canonicalize().unwrap_or(place))
-            .collect();
+        let places: Vec<PathBuf> = places.into_iter().map(|place| resolved(&place)).collect();
         let except = except.filter(|inner| {
             places
                 .iter()
@@ -53,6 +50,18 @@ impl Sealed {
     pub(crate) fn carried_by(&self, path: &Path) -> bool {
         self.places.iter().any(|place| place.starts_with(path))
     }
+}
+
+/// The real path of a place that may not be there yet: what is there of it is resolved, so that a
+/// link above a policy that nobody has written so far does not hide it.
+fn resolved(place: &Path) -> PathBuf {
+    place
+        .ancestors()
+        .find_map(|there| {
+            let rest = place.strip_prefix(there).ok()?;
+            Some(there.canonicalize().ok()?.join(rest))
+        })
+        .unwrap_or_else(|| place.to_owned())
 }
 
 #[cfg(test)]

@@ -1,0 +1,1 @@
+run --allow write:{root}/data {skill} main.py -- {root}/data

@@ -1,0 +1,13 @@
+import errno, os, sys
+
+def attempt(what, do):
+    try:
+        print(f"{what}: {do()!r}")
+    except OSError as error:
+        print(f"{what}: {type(error).__name__} {errno.errorcode[error.errno]}")
+
+for path in sys.argv[1:]:
+    attempt(f"read {path}", lambda: open(path).read())
+    attempt(f"write {path}", lambda: open(path, "w").write("changed"))
+    attempt(f"truncate {path}", lambda: os.truncate(path, 0))
+    attempt(f"times {path}", lambda: os.utime(path, (1, 1)))

@@ -1,0 +1,2 @@
+import os
+print(sorted(os.environ)[0], 'SKILLRUN_TEST_SECRET' in os.environ)

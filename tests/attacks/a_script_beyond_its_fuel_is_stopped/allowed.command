@@ -1,0 +1,1 @@
+run --fuel 200000000 {skill} main.py -- 1000

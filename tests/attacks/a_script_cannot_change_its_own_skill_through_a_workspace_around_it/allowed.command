@@ -1,0 +1,1 @@
+run --workspace {root} --allow write:skill {skill} main.py

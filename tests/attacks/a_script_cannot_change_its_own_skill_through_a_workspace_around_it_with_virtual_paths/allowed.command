@@ -1,0 +1,1 @@
+run --virtual-paths --workspace {root} --allow write:skill {skill} main.py

@@ -1,0 +1,1 @@
+run --workspace {root} {skill} main.py -- own/policy.toml own/audit.jsonl

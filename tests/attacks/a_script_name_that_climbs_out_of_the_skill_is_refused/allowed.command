@@ -1,0 +1,1 @@
+run {skill} ./scripts/main.py

@@ -1,0 +1,9 @@
+import asyncio, os, re, sys, time
+
+print("begins", flush=True)
+if sys.argv[1:] == ["endless"]:
+    while True:
+        os.listdir('.')
+else:
+    os.listdir('.')
+print("ends")

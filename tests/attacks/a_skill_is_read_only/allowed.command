@@ -1,0 +1,1 @@
+run --allow write:skill {skill} main.py

@@ -1,0 +1,255 @@
+//! The audit log: every run and every refusal is in it, or nothing ran.
+
+use crate::place::Place;
+use crate::setup;
+use serde_json::{Value, json};
+
+trials! {
+    a_run_leaves_a_started_and_a_finished_line_with_every_field,
+    a_refusal_is_recorded_with_its_reason,
+    arguments_are_recorded_up_to_256_characters,
+    a_timeout_is_recorded_as_a_warning,
+    grants_are_recorded,
+    many_processes_write_whole_lines,
+    the_log_is_for_its_owner_alone,
+    a_log_that_is_a_directory_stops_everything,
+    a_log_whose_folder_is_a_file_stops_everything,
+    a_log_that_is_a_fifo_stops_everything,
+    a_log_that_may_not_be_written_stops_everything,
+    a_log_on_a_full_disk_stops_everything,
+    a_removed_log_is_begun_anew,
+}
+
+const RUNS: &str = "open('ran', 'w')\n";
+
+/// The keys of a line, in their order.
+fn keys(line: &Value) -> Vec<&str> {
+    line.as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect()
+}
+
+fn a_run_leaves_a_started_and_a_finished_line_with_every_field() {
+    let place = Place::with_script("import sys\nprint('out')\nsys.exit(3)\n");
+    place.run(&["--", "a", "b c"]);
+    let log = place.audit();
+    let [started, finished] = log.as_slice() else {
+        panic!("{log:?}")
+    };
+    let start = [
+        "v",
+        "time",
+        "event",
+        "level",
+        "run_id",
+        "world",
+        "chat",
+        "skill",
+        "script",
+        "script_path",
+        "script_hash",
+        "arguments",
+        "grants",
+    ];
+    let ending = [
+        "exit_code",
+        "status",
+        "signal",
+        "duration_ms",
+        "isolation",
+        "stdout_bytes",
+        "stderr_bytes",
+        "stdout_truncated",
+        "stderr_truncated",
+        "warnings",
+    ];
+    assert_eq!(keys(started), [start.as_slice(), &["previous"]].concat());
+    assert_eq!(
+        keys(finished),
+        [start.as_slice(), &ending, &["previous"]].concat()
+    );
+    assert_eq!(started["event"], "started");
+    for (key, value) in [
+        ("event", json!("finished")),
+        ("level", json!("info")),
+        ("run_id", started["run_id"].clone()),
+        ("skill", json!("skill")),
+        ("script", json!("scripts/main.py")),
+        ("script_path", json!(place.text("skill/scripts/main.py"))),
+        ("arguments", json!("a b c")),
+        ("exit_code", json!(3)),
+        ("status", json!("exited")),
+        ("signal", json!(null)),
+        ("stdout_bytes", json!(4)),
+        ("stdout_truncated", json!(false)),
+        ("warnings", json!([])),
+    ] {
+        assert_eq!(finished[key], value, "{key}");
+    }
+    assert_eq!(finished["isolation"]["tier"], "wasm");
+    assert_eq!(finished["script_hash"].as_str().unwrap().len(), 64);
+    assert!(finished["duration_ms"].as_f64().unwrap() > 0.0);
+    // RFC 3339 in UTC: 2026-01-31T12:00:00…Z
+    let time = finished["time"].as_str().unwrap();
+    assert!(time.ends_with('Z') && time.as_bytes()[10] == b'T', "{time}");
+}
+
+fn a_refusal_is_recorded_with_its_reason() {
+    let place = Place::with_script(RUNS);
+    place.end(&["run", "./skill", "../outside.py", "--", "word"]);
+    let log = place.audit();
+    let [line] = log.as_slice() else {
+        panic!("{log:?}")
+    };
+    assert_eq!(line["event"], "refused");
+    assert_eq!(line["level"], "warning");
+    assert_eq!(line["skill"], "skill");
+    assert_eq!(line["script"], "../outside.py");
+    assert_eq!(line["arguments"], "word");
+    assert_eq!(
+        line["reason"],
+        "script `../outside.py` leads out of skill `skill`"
+    );
+}
+
+fn arguments_are_recorded_up_to_256_characters() {
+    let place = Place::with_script("");
+    place.run(&["--", &"ü".repeat(200), &"x".repeat(100_000)]);
+    let log = place.audit();
+    let wanted = format!("{} {}…", "ü".repeat(200), "x".repeat(55));
+    assert_eq!(log[0]["arguments"], wanted);
+    assert_eq!(log[1]["arguments"], wanted);
+}
+
+fn a_timeout_is_recorded_as_a_warning() {
+    let place = Place::with_script("while True: pass\n");
+    place.run(&["--timeout", "1s"]);
+    let line = place.audit().pop().unwrap();
+    assert_eq!(line["level"], "warning");
+    assert_eq!(line["status"], "timed_out");
+    assert_eq!(line["exit_code"], 124);
+    let warning = "`scripts/main.py` was stopped at its time limit of 1s";
+    assert_eq!(line["warnings"], json!([warning]));
+}
+
+fn grants_are_recorded() {
+    let place = Place::with_script("");
+    place.write("data/a.txt", "");
+    place.run(&["--allow", "read:data", "--env", "TOKEN=secret value"]);
+    let line = place.audit().pop().unwrap();
+    assert_eq!(
+        line["grants"],
+        json!([format!("read:{}", place.text("data")), "env:TOKEN"])
+    );
+    assert!(
+        !place
+            .read("state/skillrun/audit.jsonl")
+            .contains("secret value")
+    );
+}
+
+fn many_processes_write_whole_lines() {
+    let place = Place::with_script("print(1)\n");
+    let long = "y".repeat(5000);
+    let words = ["run", "./skill", "main.py", "--", long.as_str()];
+    let children: Vec<_> = (0..12)
+        .map(|_| place.command(&words).spawn().unwrap())
+        .collect();
+    for child in children {
+        assert_eq!(place.end_of_child(child).code, 0);
+    }
+    assert_eq!(place.audit().len(), 24);
+    place.check_left_behind().unwrap();
+}
+
+fn the_log_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = Place::with_script("");
+    place.run(&[]);
+    let mode = |path| place.path(path).metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode("state/skillrun/audit.jsonl"), 0o600);
+    assert_eq!(mode("state/skillrun"), 0o700);
+}
+
+/// Prepares the place, and checks that its script does not run and why.
+fn nothing_runs(steps: &str, why: &str) {
+    let place = Place::with_script(RUNS);
+    place.write("workspace/a", "");
+    setup::prepare(place.root(), steps).unwrap();
+    let end = place.run(&["-w", "workspace"]);
+    assert_eq!(
+        (end.stdout.as_str(), end.stderr.as_str(), end.code),
+        (
+            "",
+            format!(
+                "error: cannot write the audit log `{{root}}/state/skillrun/audit.jsonl`: {why}\n\
+                 hint: nothing ran; name another place with XDG_STATE_HOME\n"
+            )
+            .as_str(),
+            125
+        )
+    );
+    let object = place.outcome(&["-w", "workspace"]);
+    assert_eq!(object["exit_code"], 125);
+    assert_eq!(object["error"]["kind"], "error");
+    assert!(!place.path("workspace/ran").exists());
+    // The same place with its log mended runs.
+    let mut command = place.command(&["run", "./skill", "main.py", "-w", "workspace"]);
+    let end = place.end_of(command.env("XDG_STATE_HOME", place.path("other")));
+    assert_eq!((end.stderr.as_str(), end.code), ("", 0));
+    assert!(place.path("workspace/ran").exists());
+}
+
+fn a_log_that_is_a_directory_stops_everything() {
+    nothing_runs("dir state/skillrun/audit.jsonl", "is a directory");
+}
+
+fn a_log_whose_folder_is_a_file_stops_everything() {
+    nothing_runs("touch state/skillrun", "not a directory");
+}
+
+fn a_log_that_is_a_fifo_stops_everything() {
+    nothing_runs(
+        "fifo state/skillrun/audit.jsonl",
+        "no such device or address",
+    );
+}
+
+fn a_log_that_may_not_be_written_stops_everything() {
+    let place = Place::with_script(RUNS);
+    place.write("workspace/a", "");
+    setup::prepare(
+        place.root(),
+        "touch state/skillrun/audit.jsonl\nmode 0400 state/skillrun/audit.jsonl",
+    )
+    .unwrap();
+    let words = ["run", "./skill", "main.py", "-w", "workspace"];
+    let end = place.end_of(&mut place.unprivileged_command(&words));
+    assert_eq!(
+        (end.stdout.as_str(), end.stderr.as_str(), end.code),
+        (
+            "",
+            "error: cannot write the audit log `{root}/state/skillrun/audit.jsonl`: permission denied\n\
+             hint: nothing ran; name another place with XDG_STATE_HOME\n",
+            125
+        )
+    );
+    assert!(!place.path("workspace/ran").exists());
+}
+
+fn a_log_on_a_full_disk_stops_everything() {
+    nothing_runs(
+        "symlink /dev/full state/skillrun/audit.jsonl",
+        "no space left on device",
+    );
+}
+
+fn a_removed_log_is_begun_anew() {
+    let place = Place::with_script("");
+    place.run(&[]);
+    std::fs::remove_dir_all(place.path("state/skillrun")).unwrap();
+    place.run(&[]);
+    assert_eq!(place.audit().len(), 2);
+}

@@ -1,0 +1,7 @@
+import sys
+
+def hook(kind, value, traceback):
+    print(f"caught {kind.__name__}: {value}", file=sys.stderr)
+
+sys.excepthook = hook
+1 / 0

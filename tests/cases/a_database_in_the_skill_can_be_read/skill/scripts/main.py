@@ -1,0 +1,9 @@
+import sqlite3
+db = sqlite3.connect("file:/skill/data.db?mode=ro", uri=True)
+print(db.execute("select * from t").fetchall())
+db = sqlite3.connect("/skill/data.db")
+print(db.execute("select count(*) from t").fetchall())
+try:
+    db.execute("insert into t values (3)")
+except sqlite3.OperationalError as error:
+    print(error)

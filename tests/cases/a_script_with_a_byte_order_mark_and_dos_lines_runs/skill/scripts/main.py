@@ -1,0 +1,4 @@
+﻿print("""a
+b""")
+if True:
+    print("ok")

@@ -1,0 +1,2 @@
+def run():
+    raise LookupError("nothing found")

@@ -1,0 +1,10 @@
+def read():
+    try:
+        return {}["key"]
+    except KeyError as error:
+        raise RuntimeError("no configuration") from error
+
+try:
+    read()
+except RuntimeError:
+    raise ValueError("cannot start")

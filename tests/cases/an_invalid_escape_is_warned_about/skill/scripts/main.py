@@ -1,0 +1,2 @@
+import re
+print(re.findall("\d", "a1"))

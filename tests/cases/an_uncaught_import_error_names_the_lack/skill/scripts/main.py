@@ -1,0 +1,4 @@
+def main():
+    import ssl
+
+main()

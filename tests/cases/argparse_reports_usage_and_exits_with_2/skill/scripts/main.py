@@ -1,0 +1,6 @@
+import argparse
+parser = argparse.ArgumentParser(description="Counts.")
+parser.add_argument("path")
+parser.add_argument("-n", "--number", type=int, default=3, help="how many (default: %(default)s)")
+options = parser.parse_args()
+print(options)

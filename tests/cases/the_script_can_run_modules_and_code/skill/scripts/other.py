@@ -1,0 +1,2 @@
+VALUE = 3
+print("other", __name__)

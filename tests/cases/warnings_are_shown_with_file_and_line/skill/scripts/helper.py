@@ -1,0 +1,2 @@
+import warnings
+warnings.warn("hidden in a module", DeprecationWarning)

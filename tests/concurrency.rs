@@ -1,0 +1,173 @@
+//! Many runs of one host at once, and runs that somebody ends.
+
+use crate::library::{block_on, host, permitted, skill};
+use crate::place::Place;
+use skillrun::{Chunk, Limits, Live, Outcome, Policy, Request, Status};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio::io::AsyncWriteExt as _;
+use tokio::sync::mpsc;
+
+trials! {
+    two_hundred_runs_at_once_do_not_disturb_each_other,
+    dropping_the_future_stops_the_script_and_leaves_nothing_behind,
+    a_host_that_ends_a_run_by_stop_gets_a_cancelled_outcome,
+}
+
+const RUNS: usize = 200;
+const BAD: usize = 13;
+
+/// Every script says that it is there and waits; only when all of them are does any go on.
+fn two_hundred_runs_at_once_do_not_disturb_each_other() {
+    let place = Place::with_script(
+        "import sys\nnumber = int(sys.argv[1])\nopen('/tmp/own', 'w').write(str(number))\n\
+         print('ready', flush=True)\n\
+         while number == 13: pass\n\
+         sys.stdin.readline()\nprint(number * number, open('/tmp/own').read())\nsys.exit(number % 100)\n",
+    );
+    let (host, skill) = (Arc::new(host(&place)), skill(&place));
+    let ready = Arc::new(AtomicUsize::new(0));
+    let outcomes = block_on(async {
+        let (all_ready, _) = tokio::sync::broadcast::channel::<()>(1);
+        let mut tasks = Vec::new();
+        for number in 0..RUNS {
+            let request = Request {
+                args: vec![number.to_string()],
+                limits: (number == BAD).then(|| Limits {
+                    fuel: Some(1_000_000_000),
+                    ..Limits::default()
+                }),
+                ..Request::new(&skill, "main.py")
+            };
+            let permit = permitted(&host, &Policy::default(), request);
+            let (host, ready) = (Arc::clone(&host), Arc::clone(&ready));
+            let (go, mut gone) = (all_ready.clone(), all_ready.subscribe());
+            tasks.push(tokio::spawn(async move {
+                let (mut input, stdin) = tokio::io::duplex(64);
+                let (sink, mut output) = mpsc::channel::<Chunk>(16);
+                let live = Live {
+                    stdin: Some(Box::new(stdin)),
+                    output: Some(sink),
+                    ..Live::default()
+                };
+                let conductor = tokio::spawn(async move {
+                    output.recv().await;
+                    if ready.fetch_add(1, Ordering::SeqCst) + 1 == RUNS {
+                        go.send(()).unwrap();
+                    }
+                    gone.recv().await.unwrap();
+                    let _ = input.write_all(b"go\n").await;
+                    while output.recv().await.is_some() {}
+                });
+                let outcome = host.run_live(permit, live).await;
+                conductor.await.unwrap();
+                outcome
+            }));
+        }
+        let mut outcomes = Vec::new();
+        for task in tasks {
+            outcomes.push(task.await.unwrap().unwrap());
+        }
+        outcomes
+    });
+    for (number, outcome) in outcomes.iter().enumerate() {
+        let (status, code, stdout) = match number {
+            BAD => (Status::OutOfFuel, 124, "ready\n".to_owned()),
+            n => (
+                Status::Exited,
+                i32::try_from(n % 100).unwrap(),
+                format!("ready\n{} {n}\n", n * n),
+            ),
+        };
+        let Outcome {
+            status: got,
+            exit_code,
+            stdout: printed,
+            stderr,
+            ..
+        } = outcome;
+        assert_eq!(
+            (*got, *exit_code, printed),
+            (status, code, &stdout),
+            "{stderr}"
+        );
+    }
+    assert_eq!(place.audit().len(), 2 * RUNS);
+    place.check_left_behind().unwrap();
+}
+
+/// Whether a scratch directory of this process holds a file of this name.
+fn in_scratch(name: &str) -> bool {
+    std::fs::read_dir(std::env::temp_dir())
+        .unwrap()
+        .filter_map(Result::ok)
+        .any(|entry| entry.path().join(name).exists())
+}
+
+fn dropping_the_future_stops_the_script_and_leaves_nothing_behind() {
+    let place = Place::with_script(
+        "import sys\nopen('/tmp/' + sys.argv[1], 'w').close()\nprint('ready', flush=True)\n\
+         while True: pass\n",
+    );
+    let mark = format!("mark-{}", place.root().file_name().unwrap().display());
+    let host = host(&place);
+    let request = Request {
+        args: vec![mark.clone()],
+        ..Request::new(&skill(&place), "main.py")
+    };
+    let permit = permitted(&host, &Policy::default(), request);
+    block_on(async {
+        let (sink, mut output) = mpsc::channel(16);
+        let live = Live {
+            output: Some(sink),
+            ..Live::default()
+        };
+        let mut run = Box::pin(host.run_live(permit, live));
+        tokio::select! {
+            _ = &mut run => panic!("it ended by itself"),
+            _ = output.recv() => {}
+        }
+        assert!(in_scratch(&mark), "the scratch directory was not found");
+        drop(run);
+        assert!(!in_scratch(&mark), "the scratch directory is still there");
+    });
+    let events: Vec<_> = place
+        .audit()
+        .iter()
+        .map(|line| (line["event"].clone(), line["level"].clone()))
+        .collect();
+    assert_eq!(
+        events,
+        [
+            ("started".into(), "info".into()),
+            ("aborted".into(), "warning".into())
+        ]
+    );
+}
+
+fn a_host_that_ends_a_run_by_stop_gets_a_cancelled_outcome() {
+    let place = Place::with_script("print('ready', flush=True)\nwhile True: pass\n");
+    let host = host(&place);
+    let permit = permitted(
+        &host,
+        &Policy::default(),
+        Request::new(&skill(&place), "main.py"),
+    );
+    let outcome = block_on(async {
+        let (sink, mut output) = mpsc::channel(16);
+        let live = Live {
+            output: Some(sink),
+            stop: Some(Box::pin(async move {
+                output.recv().await;
+            })),
+            ..Live::default()
+        };
+        host.run_live(permit, live).await.unwrap()
+    });
+    assert_eq!(
+        (outcome.status, outcome.exit_code),
+        (Status::Cancelled, 130)
+    );
+    assert_eq!(outcome.stdout, "ready\n");
+    assert!(!outcome.success);
+}

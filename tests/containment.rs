@@ -1,0 +1,293 @@
+//! What a script cannot reach, where the attack needs a second hand: one that moves folders while
+//! the script runs, or that listens whether somebody connects.
+
+use crate::place::{End, Place};
+use crate::setup;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpListener;
+use std::process::Stdio;
+
+trials! {
+    a_script_connects_to_nothing,
+    a_script_listens_on_nothing,
+    a_skill_that_vanishes_during_the_run_is_missing_files_and_no_more,
+    a_skill_exchanged_during_the_run_stays_the_one_that_was_loaded,
+    a_workspace_exchanged_during_the_run_stays_the_one_that_was_granted,
+    a_link_put_in_place_of_a_folder_during_the_run_leads_nowhere,
+    a_workspace_that_may_not_be_written_says_so_to_the_script,
+    a_script_cannot_change_the_cache_through_a_workspace_around_it,
+    a_policy_in_the_skill_is_not_read_by_a_caller_who_stands_in_it,
+    a_workspace_inside_the_skill_is_writable_and_the_skill_is_not,
+    randomness_differs_from_run_to_run,
+    nothing_is_kept_between_runs,
+}
+
+/// Starts a script with words, does `meanwhile` once it says `ready`, and lets it go on.
+fn meanwhile(place: &Place, words: &[&str], meanwhile: impl FnOnce()) -> End {
+    let words: Vec<&str> = ["run", "./skill", "main.py"]
+        .into_iter()
+        .chain(words.iter().copied())
+        .collect();
+    let mut command = place.command(&words);
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut ready = String::new();
+    stdout.read_line(&mut ready).unwrap();
+    assert_eq!(ready, "ready\n");
+    meanwhile();
+    child.stdin.take().unwrap().write_all(b"go\n").unwrap();
+    let mut rest = String::new();
+    stdout.read_to_string(&mut rest).unwrap();
+    let end = place.end_of_child(child);
+    place.check_left_behind().unwrap();
+    End {
+        stdout: place.named(rest.as_bytes()),
+        ..end
+    }
+}
+
+const READY: &str = "\
+import errno, os, sys
+
+def attempt(what, do):
+    try:
+        print(f'{what}: {do()!r}')
+    except OSError as error:
+        print(f'{what}: {type(error).__name__} {errno.errorcode[error.errno]}')
+
+print('ready', flush=True)
+sys.stdin.readline()
+";
+
+fn a_script_connects_to_nothing() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let place = Place::with_script(
+        "import socket, sys, urllib.request\nport = int(sys.argv[1])\n\
+         def attempt(what, do):\n    try:\n        print(what, do())\n    \
+         except Exception as error:\n        print(what, type(error).__name__)\n\
+         attempt('connect', lambda: socket.create_connection(('127.0.0.1', port), timeout=5))\n\
+         attempt('send', lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', port)))\n\
+         attempt('resolve', lambda: socket.getaddrinfo('localhost', port))\n\
+         attempt('fetch', lambda: urllib.request.urlopen(f'http://127.0.0.1:{port}/', timeout=5))\n",
+    );
+    let end = place.run(&["--", &port.to_string()]);
+    assert_eq!(
+        end.stdout,
+        "connect OSError\nsend OSError\nresolve OSError\nfetch URLError\n"
+    );
+    assert_eq!((end.stderr.as_str(), end.code), ("", 0));
+    listener.set_nonblocking(true).unwrap();
+    let nobody = listener.accept().map(drop).unwrap_err();
+    assert_eq!(nobody.kind(), std::io::ErrorKind::WouldBlock);
+    // The twin: the port is open to those who may.
+    std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+    listener.set_nonblocking(false).unwrap();
+    listener.accept().unwrap();
+}
+
+fn a_script_listens_on_nothing() {
+    let place = Place::with_script(
+        "import socket\ntry:\n    print(socket.create_server(('127.0.0.1', 0)))\n\
+         except OSError as error:\n    print(type(error).__name__)\n",
+    );
+    let end = place.run(&[]);
+    assert_eq!((end.stdout.as_str(), end.code), ("OSError\n", 0));
+}
+
+fn a_skill_that_vanishes_during_the_run_is_missing_files_and_no_more() {
+    let place = Place::with_script(&format!(
+        "{READY}attempt('data', lambda: open(os.path.dirname(__file__) + '/data.txt').read())\n\
+         attempt('list', lambda: os.listdir(os.path.dirname(__file__)))\nprint('goes on')\n"
+    ));
+    place.write("skill/scripts/data.txt", "data");
+    let end = meanwhile(&place, &[], || {
+        std::fs::remove_dir_all(place.path("skill")).unwrap();
+    });
+    assert_eq!(
+        (end.stdout.as_str(), end.stderr.as_str(), end.code),
+        (
+            "data: FileNotFoundError ENOENT\nlist: FileNotFoundError ENOENT\ngoes on\n",
+            "",
+            0
+        )
+    );
+}
+
+fn a_skill_exchanged_during_the_run_stays_the_one_that_was_loaded() {
+    let place = Place::with_script(&format!(
+        "{READY}attempt('data', lambda: open('data.txt').read())\n\
+         attempt('by path', lambda: open(os.environ['SKILL_BASE_DIR'] + '/data.txt').read())\n"
+    ));
+    place.write("skill/data.txt", "of the skill");
+    let end = meanwhile(&place, &[], || {
+        setup::prepare(
+            place.root(),
+            "move skill old\ntext other/data.txt secret\nsymlink other skill",
+        )
+        .unwrap();
+    });
+    assert_eq!(
+        end.stdout,
+        "data: 'of the skill'\nby path: 'of the skill'\n"
+    );
+    assert_eq!((end.stderr.as_str(), end.code), ("", 0));
+}
+
+fn a_workspace_exchanged_during_the_run_stays_the_one_that_was_granted() {
+    let place = Place::with_script(&format!(
+        "{READY}attempt('read', lambda: open('a.txt').read())\n\
+         attempt('write', lambda: open('b.txt', 'w').write('b'))\n"
+    ));
+    place.write("workspace/a.txt", "granted");
+    let end = meanwhile(&place, &["-w", "workspace"], || {
+        setup::prepare(
+            place.root(),
+            "move workspace old\ntext other/a.txt secret\nsymlink other workspace",
+        )
+        .unwrap();
+    });
+    assert_eq!(end.stdout, "read: 'granted'\nwrite: 1\n");
+    assert_eq!(place.read("old/b.txt"), "b");
+    assert!(!place.path("other/b.txt").exists());
+}
+
+fn a_link_put_in_place_of_a_folder_during_the_run_leads_nowhere() {
+    let place = Place::with_script(&format!(
+        "{READY}attempt('read', lambda: open('folder/a.txt').read())\n\
+         attempt('write', lambda: open('folder/b.txt', 'w').write('b'))\n"
+    ));
+    place.write("workspace/folder/a.txt", "inside");
+    let end = meanwhile(&place, &["-w", "workspace"], || {
+        setup::prepare(
+            place.root(),
+            "move workspace/folder old\ntext other/a.txt secret\nsymlink ../other workspace/folder",
+        )
+        .unwrap();
+    });
+    assert_eq!(
+        end.stdout,
+        "read: PermissionError EPERM\nwrite: PermissionError EPERM\n"
+    );
+    assert!(!place.path("other/b.txt").exists());
+}
+
+fn a_workspace_that_may_not_be_written_says_so_to_the_script() {
+    let place = Place::with_script(
+        "import errno, os\nprint(open('a.txt').read())\n\
+         for what, do in (('create', lambda: open('b.txt', 'w')), ('change', lambda: open('a.txt', 'a')), \
+         ('remove', lambda: os.remove('a.txt')), ('mkdir', lambda: os.mkdir('c'))):\n    \
+         try:\n        print(what, do())\n    \
+         except OSError as error:\n        print(what, type(error).__name__, errno.errorcode[error.errno])\n",
+    );
+    place.write("workspace/a.txt", "text");
+    setup::prepare(
+        place.root(),
+        "mode 0444 workspace/a.txt\nmode 0555 workspace",
+    )
+    .unwrap();
+    let words = ["run", "./skill", "main.py", "-w", "workspace"];
+    let end = place.end_of(&mut place.unprivileged_command(&words));
+    assert_eq!(
+        end.stdout,
+        "text\ncreate PermissionError EACCES\nchange PermissionError EACCES\n\
+         remove PermissionError EACCES\nmkdir PermissionError EACCES\n"
+    );
+    assert_eq!((end.stderr.as_str(), end.code), ("", 0));
+    setup::prepare(place.root(), "mode 0755 workspace").unwrap();
+}
+
+fn a_script_cannot_change_the_cache_through_a_workspace_around_it() {
+    let place = Place::with_script(&format!(
+        "{READY}\
+         path = sys.argv[1]\n\
+         attempt('append', lambda: open(path, 'ab').write(b'x'))\n\
+         attempt('create', lambda: open('cache/skillrun/new.cwasm', 'wb').write(b'x'))\n\
+         attempt('remove', lambda: os.remove(path))\n\
+         attempt('rename', lambda: os.rename(path, 'away'))\n\
+         attempt('rename the folder', lambda: os.rename('cache', 'away'))\n\
+         attempt('hard link', lambda: os.link(path, 'hard'))\n\
+         attempt('times', lambda: os.utime(path, (1, 1)))\n\
+         attempt('beside it', lambda: open('cache/beside', 'w').write('x'))\n"
+    ));
+    let file = place.copy_cache("cache");
+    let file = file.strip_prefix(place.root()).unwrap().to_str().unwrap();
+    let words = ["run", "./skill", "main.py", "--workspace", ".", "--", file];
+    let mut command = place.command(&words);
+    let end = place.end_of(command.env("XDG_CACHE_HOME", place.path("cache")));
+    let denied = [
+        "append",
+        "create",
+        "remove",
+        "rename",
+        "rename the folder",
+        "hard link",
+        "times",
+    ];
+    let denied: String = denied
+        .iter()
+        .map(|what| format!("{what}: PermissionError EPERM\n"))
+        .collect();
+    assert_eq!(end.stdout, format!("ready\n{denied}beside it: 1\n"));
+    assert_eq!((end.stderr.as_str(), end.code), ("", 0));
+}
+
+fn a_policy_in_the_skill_is_not_read_by_a_caller_who_stands_in_it() {
+    let place = Place::with_script("import os\nprint(os.environ.get('SKILLRUN_TEST_SECRET'))\n");
+    let policy = "allow = [\"env:SKILLRUN_TEST_SECRET\"]\n";
+    place.write("skill/skillrun.toml", policy);
+    let from = |folder: &str, skill: &str| {
+        let mut command = place.command(&["run", skill, "main.py"]);
+        let end = place.end_of(command.current_dir(place.path(folder)));
+        (end.stdout, end.code)
+    };
+    for (folder, skill) in [
+        ("skill", "."),
+        ("skill", "../skill"),
+        ("skill/scripts", ".."),
+    ] {
+        let (stdout, _) = from(folder, skill);
+        assert!(!stdout.contains("leaked"), "{folder}: {stdout}");
+    }
+    // The twin: the same file beside the skill is the caller's own.
+    place.write("skillrun.toml", policy);
+    assert_eq!(from("", "./skill"), ("leaked\n".to_owned(), 0));
+}
+
+fn a_workspace_inside_the_skill_is_writable_and_the_skill_is_not() {
+    let place = Place::with_script(&format!(
+        "{READY}attempt('inside', lambda: open('new.txt', 'w').write('x'))\n\
+         attempt('above', lambda: open('../new.txt', 'w').write('x'))\n\
+         attempt('by path', lambda: open(os.environ['SKILL_BASE_DIR'] + '/new.txt', 'w').write('x'))\n"
+    ));
+    place.write("skill/work/a.txt", "");
+    let end = place.run(&["-w", "skill/work"]);
+    assert_eq!(
+        end.stdout,
+        "ready\ninside: 1\nabove: PermissionError EPERM\nby path: PermissionError EPERM\n"
+    );
+    assert!(place.path("skill/work/new.txt").exists());
+}
+
+fn randomness_differs_from_run_to_run() {
+    let place = Place::with_script(
+        "import os, random, secrets, uuid\n\
+         print(os.urandom(16).hex(), random.random(), secrets.token_hex(), uuid.uuid4())\n",
+    );
+    let (first, second) = (place.run(&[]).stdout, place.run(&[]).stdout);
+    for (a, b) in first.split_whitespace().zip(second.split_whitespace()) {
+        assert_ne!(a, b);
+    }
+    assert_eq!(first.split_whitespace().count(), 4);
+}
+
+fn nothing_is_kept_between_runs() {
+    let place = Place::with_script(
+        "import os, sys, json\nprint(sorted(os.listdir('/tmp')), hasattr(json, 'mark'))\n\
+         open('/tmp/left', 'w').write('x')\njson.mark = 1\nos.environ['LEFT'] = '1'\n",
+    );
+    for _ in 0..2 {
+        assert_eq!(place.run(&[]).stdout, "[] False\n");
+    }
+    place.check_left_behind().unwrap();
+}

@@ -1,0 +1,225 @@
+//! Trials that are folders: a skill, the command, and the whole output it must give.
+//!
+//! An attack holds its allowed twin beside it: the same skill, a command that may do what the attack
+//! may not. An attack that prints nothing proves nothing, so its run must print what it met, unless
+//! it was refused before it ran.
+
+use crate::place::{End, Place};
+use crate::{setup, words};
+use libtest_mimic::{Failed, Trial};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+/// The command of a folder without one.
+const COMMAND: &str = "run {skill} main.py";
+/// Values of an outcome that no two runs share.
+const VOLATILE: [&str; 5] = [
+    "run_id",
+    "execution_time_ms",
+    "fuel",
+    "peak_memory_bytes",
+    "cpu_time_ms",
+];
+
+/// One trial for each folder of `tests/cases`.
+pub(crate) fn cases() -> Vec<Trial> {
+    folders("cases")
+        .map(|(name, folder)| Trial::test(name, move || run(&folder, "").map(drop)))
+        .collect()
+}
+
+/// One trial for each folder of `tests/attacks`.
+pub(crate) fn attacks() -> Vec<Trial> {
+    folders("attacks")
+        .map(|(name, folder)| Trial::test(name, move || attack(&folder)))
+        .collect()
+}
+
+fn folders(kind: &str) -> impl Iterator<Item = (String, PathBuf)> {
+    let all = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../tests")
+        .join(kind);
+    let mut folders: Vec<PathBuf> = fs::read_dir(&all)
+        .unwrap_or_else(|error| panic!("{}: {error}", all.display()))
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir())
+        .collect();
+    folders.sort();
+    folders.into_iter().map(|folder| {
+        let name = folder.file_name().unwrap().to_string_lossy().into_owned();
+        (name, folder)
+    })
+}
+
+fn attack(folder: &Path) -> Result<(), Failed> {
+    let twin = ["allowed.command", "allowed.setup", "allowed.stdout"]
+        .iter()
+        .any(|name| folder.join(name).exists());
+    if !twin {
+        return Err("an attack needs its allowed twin: an `allowed.command` beside it".into());
+    }
+    let end = run(folder, "")?;
+    if end.stdout.is_empty() && !(125..=127).contains(&end.code) {
+        return Err("the attack ran and printed nothing: it must show what it met".into());
+    }
+    run(folder, "allowed.").map(drop)
+}
+
+/// Runs the folder's command, or its twin's, in a fresh copy and compares everything.
+fn run(folder: &Path, prefix: &str) -> Result<End, Failed> {
+    let file = |name: &str| folder.join(format!("{prefix}{name}"));
+    let text = |name: &str| fs::read_to_string(file(name)).ok();
+    let place = Place::new();
+    for part in ["skill", "workspace"] {
+        let from = folder.join(part);
+        if from.is_dir() {
+            copy(&from, &place.path(part))?;
+        } else if let Ok(name) = fs::read_to_string(&from) {
+            // One of the example skills, by name.
+            let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../skills");
+            copy(&examples.join(name.trim()), &place.path(part))?;
+        }
+    }
+    setup::prepare(place.root(), &text("setup").unwrap_or_default())?;
+    let line = text("command").unwrap_or_else(|| COMMAND.into());
+    let words: Vec<String> = words::split(line.trim())?
+        .into_iter()
+        .map(|word| {
+            word.replace("{skill}", &place.text("skill"))
+                .replace("{workspace}", &place.text("workspace"))
+                .replace("{root}", place.root().to_str().unwrap())
+        })
+        .collect();
+    let mut command = place.command(&words);
+    if let Ok(stdin) = fs::File::open(file("stdin")) {
+        command.stdin(Stdio::from(stdin));
+    }
+    let mut end = place.end_of(&mut command);
+    end.stdout = without_volatile(end.stdout);
+    compare(&file(""), &end)?;
+    place.check_left_behind()?;
+    Ok(end)
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), Failed> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}
+
+/// An outcome with its volatile values replaced by their type.
+fn without_volatile(stdout: String) -> String {
+    fn visit(value: &mut serde_json::Value) {
+        let Some(object) = value.as_object_mut() else {
+            return;
+        };
+        for (key, value) in object {
+            match value {
+                serde_json::Value::String(text) if VOLATILE.contains(&key.as_str()) => {
+                    *text = "{text}".into();
+                }
+                serde_json::Value::Number(_) if VOLATILE.contains(&key.as_str()) => {
+                    *value = "{number}".into();
+                }
+                other => visit(other),
+            }
+        }
+    }
+    match serde_json::from_str::<serde_json::Value>(&stdout) {
+        Ok(mut value) if value.get("run_id").is_some() => {
+            visit(&mut value);
+            format!("{value}\n")
+        }
+        _ => stdout,
+    }
+}
+
+/// Compares with the files beside `base`; with `UPDATE=1` writes them instead.
+fn compare(base: &Path, end: &End) -> Result<(), Failed> {
+    let base = base.display();
+    let code = match end.code {
+        0 => String::new(),
+        code => format!("{code}\n"),
+    };
+    let parts = [
+        ("stdout", &end.stdout),
+        ("stderr", &end.stderr),
+        ("exit", &code),
+    ];
+    let mut report = String::new();
+    for (name, got) in parts {
+        let path = PathBuf::from(format!("{base}{name}"));
+        let wanted = match fs::read_to_string(&path) {
+            Ok(text) if name == "exit" && text.trim() == "0" => String::new(),
+            Ok(text) => text,
+            Err(_) => String::new(),
+        };
+        if *got == wanted {
+            continue;
+        }
+        if std::env::var_os("UPDATE").is_some_and(|update| update == "1") {
+            match got.as_str() {
+                "" => fs::remove_file(&path)?,
+                text => fs::write(&path, text)?,
+            }
+            continue;
+        }
+        let _ = write!(report, "{name} differs:\n{}", difference(&wanted, got));
+    }
+    if report.is_empty() {
+        Ok(())
+    } else {
+        Err(report.into())
+    }
+}
+
+/// The lines that differ, `-` wanted and `+` got, with their common start and end left out.
+fn difference(wanted: &str, got: &str) -> String {
+    let (wanted, got): (Vec<_>, Vec<_>) = (
+        wanted.split_inclusive('\n').collect(),
+        got.split_inclusive('\n').collect(),
+    );
+    let same = |(a, b): &(&&str, &&str)| a == b;
+    let start = wanted.iter().zip(&got).take_while(same).count();
+    let end = wanted[start..]
+        .iter()
+        .rev()
+        .zip(got[start..].iter().rev())
+        .take_while(same)
+        .count();
+    let mut text = String::new();
+    if start > 0 {
+        let _ = writeln!(text, "  … {start} equal lines");
+    }
+    for (mark, lines) in [
+        ('-', &wanted[start..wanted.len() - end]),
+        ('+', &got[start..got.len() - end]),
+    ] {
+        for line in lines.iter().take(40) {
+            let shown: String = line.trim_end_matches('\n').chars().take(400).collect();
+            let unfinished = if line.ends_with('\n') {
+                ""
+            } else {
+                " (no newline)"
+            };
+            let _ = writeln!(text, "{mark} {shown}{unfinished}");
+        }
+        if lines.len() > 40 {
+            let _ = writeln!(text, "{mark} … {} more lines", lines.len() - 40);
+        }
+    }
+    if end > 0 {
+        let _ = writeln!(text, "  … {end} equal lines");
+    }
+    text
+}

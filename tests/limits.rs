@@ -1,0 +1,205 @@
+//! How much a run may use, where a folder is not enough: streams that stay open, amounts too large
+//! to keep in a file, counts that must repeat.
+
+use crate::place::Place;
+use serde_json::json;
+use std::process::Stdio;
+
+trials! {
+    a_script_that_waits_for_input_that_never_comes_is_stopped_at_the_time_limit,
+    a_script_that_waits_for_a_reader_that_never_reads_is_stopped_at_the_time_limit,
+    the_outcome_of_a_timeout_says_so,
+    the_outcome_of_spent_fuel_says_so,
+    the_fuel_of_a_script_repeats_exactly,
+    more_work_takes_more_fuel,
+    a_flood_on_both_streams_is_cut_counted_and_does_not_end_the_script,
+    a_flood_is_cut_on_the_streams_too,
+    output_of_exactly_the_limit_is_kept_whole,
+    one_byte_beyond_the_limit_is_cut,
+    the_memory_a_script_used_is_told,
+    a_skill_of_ten_thousand_files_is_found_and_runs,
+    input_of_nearly_the_limit_reaches_the_script_whole,
+}
+
+fn a_script_that_waits_for_input_that_never_comes_is_stopped_at_the_time_limit() {
+    let place = Place::with_script("print('waits', flush=True)\nprint('got', input())\n");
+    let mut command = place.command(&["run", "./skill", "main.py", "--timeout", "1s"]);
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    let held_open = child.stdin.take();
+    let end = place.end_of_child(child);
+    drop(held_open);
+    assert_eq!(end.stdout, "waits\n");
+    assert_eq!(
+        end.stderr,
+        "Timeout: stopped after 1s\nwarning: `scripts/main.py` was stopped at its time limit of 1s\n"
+    );
+    assert_eq!(end.code, 124);
+    place.check_left_behind().unwrap();
+}
+
+fn a_script_that_waits_for_a_reader_that_never_reads_is_stopped_at_the_time_limit() {
+    let place = Place::with_script("while True: print('x' * 1000)\n");
+    let mut command = place.command(&["run", "./skill", "main.py", "--timeout", "1s"]);
+    let mut child = command.spawn().unwrap();
+    let unread = child.stdout.take();
+    let end = place.end_of_child(child);
+    drop(unread);
+    assert_eq!(end.code, 124);
+    assert!(end.stderr.contains("stopped at its time limit of 1s"));
+    place.check_left_behind().unwrap();
+}
+
+fn the_outcome_of_a_timeout_says_so() {
+    let place = Place::with_script("print('begins', flush=True)\nwhile True: pass\n");
+    let outcome = place.outcome(&["--timeout", "1s"]);
+    assert_eq!(outcome["status"], "timed_out");
+    assert_eq!(outcome["exit_code"], 124);
+    assert_eq!(outcome["timeout"], true);
+    assert_eq!(outcome["success"], false);
+    assert_eq!(outcome["signaled"], false);
+    assert_eq!(outcome["stdout"], "begins\n");
+    assert_eq!(outcome["stderr"], "Timeout: stopped after 1s\n");
+    assert!(outcome["execution_time_ms"].as_f64().unwrap() >= 1000.0);
+}
+
+fn the_outcome_of_spent_fuel_says_so() {
+    let place = Place::with_script("while True: pass\n");
+    let outcome = place.outcome(&["--fuel", "100000000"]);
+    assert_eq!(outcome["status"], "out_of_fuel");
+    assert_eq!(outcome["exit_code"], 124);
+    assert_eq!(outcome["timeout"], false);
+    assert_eq!(
+        outcome["stderr"],
+        "Out of fuel: the budget of 100000000 is spent\n"
+    );
+    assert_eq!(outcome["usage"]["fuel"], 100_000_000);
+}
+
+fn fuel(place: &Place, words: &[&str]) -> u64 {
+    let outcome = place.outcome(words);
+    assert_eq!(outcome["status"], "exited", "{outcome}");
+    outcome["usage"]["fuel"].as_u64().unwrap()
+}
+
+fn the_fuel_of_a_script_repeats_exactly() {
+    let place = Place::with_script(
+        "import json, re\ndata = {str(n): [n] * 3 for n in range(500)}\n\
+         print(len(re.findall(r'\\d+', json.dumps(data))), len({str(n) for n in range(99)}))\n",
+    );
+    let first = fuel(&place, &[]);
+    assert_eq!([fuel(&place, &[]), fuel(&place, &[])], [first, first]);
+}
+
+fn more_work_takes_more_fuel() {
+    let place = Place::with_script("import sys\nfor _ in range(int(sys.argv[1])): pass\n");
+    let (little, much) = (fuel(&place, &["--", "10"]), fuel(&place, &["--", "100000"]));
+    assert!(much > little + 100_000, "{little} {much}");
+}
+
+const FLOOD: &str = "\
+import sys
+line = 'x' * 999 + '\\n'
+for _ in range(100):
+    for _ in range(10):
+        sys.stdout.write(line * 100)
+        sys.stderr.write(line * 100)
+sys.exit(7)
+";
+const FLOOD_BYTES: u64 = 100_000_000;
+const KEPT: usize = 10 * 1024 * 1024;
+const MARKER: &str = "[... output truncated ...]";
+
+fn a_flood_on_both_streams_is_cut_counted_and_does_not_end_the_script() {
+    let place = Place::with_script(FLOOD);
+    let outcome = place.outcome(&[]);
+    assert_eq!(outcome["status"], "exited");
+    assert_eq!(outcome["exit_code"], 7);
+    for stream in ["stdout", "stderr"] {
+        let text = outcome[stream].as_str().unwrap();
+        assert_eq!(outcome[format!("{stream}_bytes")], FLOOD_BYTES);
+        assert_eq!(outcome[format!("{stream}_truncated")], true);
+        assert_eq!(text.len(), KEPT + MARKER.len());
+        assert!(text.ends_with(MARKER));
+    }
+    let line = place.audit().pop().unwrap();
+    assert_eq!(line["level"], "warning");
+    assert_eq!(line["stdout_bytes"], FLOOD_BYTES);
+    assert_eq!(
+        line["warnings"],
+        json!([
+            "stdout of `scripts/main.py` was cut at 10MiB: it wrote 100000000 bytes",
+            "stderr of `scripts/main.py` was cut at 10MiB: it wrote 100000000 bytes",
+        ])
+    );
+    place.check_left_behind().unwrap();
+}
+
+fn a_flood_is_cut_on_the_streams_too() {
+    let place = Place::with_script(FLOOD);
+    let end = place.run(&["--max-output", "1MiB"]);
+    let cut = 1024 * 1024 + MARKER.len() + 1;
+    assert_eq!(end.code, 7);
+    assert_eq!(end.stdout.len(), cut);
+    assert!(end.stdout.ends_with(&format!("{MARKER}\n")));
+    let (stderr, warnings) = end.stderr.split_at(cut);
+    assert!(stderr.ends_with(&format!("{MARKER}\n")));
+    assert_eq!(
+        warnings,
+        "warning: stdout of `scripts/main.py` was cut at 1MiB: it wrote 100000000 bytes\n\
+         warning: stderr of `scripts/main.py` was cut at 1MiB: it wrote 100000000 bytes\n"
+    );
+}
+
+fn output_of_exactly_the_limit_is_kept_whole() {
+    let place = Place::with_script("import sys\nsys.stdout.write('é' * (5 << 20))\n");
+    let outcome = place.outcome(&[]);
+    assert_eq!(outcome["stdout_truncated"], false);
+    assert_eq!(outcome["stdout_bytes"], KEPT);
+    assert_eq!(outcome["stdout"].as_str().unwrap(), "é".repeat(5 << 20));
+}
+
+fn one_byte_beyond_the_limit_is_cut() {
+    let place = Place::with_script("import sys\nsys.stdout.write('x' * ((10 << 20) + 1))\n");
+    let outcome = place.outcome(&[]);
+    assert_eq!(outcome["stdout_truncated"], true);
+    assert_eq!(outcome["stdout_bytes"], KEPT + 1);
+    assert_eq!(
+        outcome["stdout"].as_str().unwrap(),
+        format!("{}{MARKER}", "x".repeat(KEPT))
+    );
+}
+
+fn the_memory_a_script_used_is_told() {
+    let place = Place::with_script("import sys\nheld = bytearray(int(sys.argv[1]) << 20)\n");
+    let peak = |size| {
+        place.outcome(&["--", size])["usage"]["peak_memory_bytes"]
+            .as_u64()
+            .unwrap()
+    };
+    let (small, large) = (peak("1"), peak("150"));
+    assert!(large > small + (140 << 20), "{small} {large}");
+    assert!(large <= 256 << 20);
+}
+
+fn a_skill_of_ten_thousand_files_is_found_and_runs() {
+    let place = Place::with_script("import os\nprint(len(os.listdir('data')))\n");
+    for n in 0..10_000 {
+        place.write(&format!("skill/data/{n}"), "");
+    }
+    let end = place.run(&[]);
+    assert_eq!((end.stdout.as_str(), end.stderr.as_str()), ("10000\n", ""));
+    let end = place.end(&["show", "--json", "./skill"]);
+    let shown: serde_json::Value = serde_json::from_str(&end.stdout).unwrap();
+    assert_eq!(shown["scripts"].as_array().unwrap().len(), 1);
+}
+
+fn input_of_nearly_the_limit_reaches_the_script_whole() {
+    let place = Place::with_script(
+        "import json, sys\ntext = json.load(sys.stdin)\nprint(len(text), set(text))\n",
+    );
+    let letters = KEPT - 2;
+    place.write("input.json", format!("\"{}\"", "y".repeat(letters)));
+    let end = place.run(&["--input", "@input.json"]);
+    assert_eq!(end.stderr, "");
+    assert_eq!(end.stdout, format!("{letters} {{'y'}}\n"));
+}

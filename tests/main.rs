@@ -1,0 +1,67 @@
+//! The tests of `skillrun` seen from outside: the built binary and the library as others use them.
+//!
+//! A case is a folder in `cases/` or `attacks/`; what needs more than a folder is a function in one
+//! of the modules below. `README.md` says how to add either. Each trial has a directory of its own;
+//! they share nothing but the compiled interpreter.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a trial that cannot go on fails by panicking, and the panic names the line"
+)]
+
+/// Makes `trials()` of the functions it is given: a function that is not listed is unused, and the
+/// compiler says so.
+macro_rules! trials {
+    ($($name:ident),* $(,)?) => {
+        pub(crate) fn trials() -> Vec<libtest_mimic::Trial> {
+            vec![$(libtest_mimic::Trial::test(stringify!($name), || {
+                $name();
+                Ok(())
+            })),*]
+        }
+    };
+}
+
+mod audit;
+mod bad_input;
+mod bad_request;
+mod cache;
+mod command_line;
+mod concurrency;
+mod containment;
+mod folder;
+mod library;
+mod limits;
+mod place;
+mod requirements;
+mod setup;
+mod words;
+
+use libtest_mimic::{Arguments, Trial};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let mut trials: Vec<Trial> = Vec::new();
+    for (kind, of_kind) in [
+        // These compile the interpreter anew, so they go first.
+        ("cache", cache::trials()),
+        ("audit", audit::trials()),
+        ("bad input", bad_input::trials()),
+        ("bad input", bad_request::trials()),
+        ("command line", command_line::trials()),
+        ("concurrency", concurrency::trials()),
+        ("containment", containment::trials()),
+        ("library", library::trials()),
+        ("limits", limits::trials()),
+        ("requirement", requirements::trials()),
+        ("case", folder::cases()),
+        ("attack", folder::attacks()),
+    ] {
+        trials.extend(of_kind.into_iter().map(|trial| trial.with_kind(kind)));
+    }
+    if !arguments.list {
+        place::prepare_runtimes();
+    }
+    libtest_mimic::run(&arguments, trials).exit_code()
+}

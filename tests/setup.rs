@@ -1,0 +1,71 @@
+//! What a folder under version control cannot hold: links, FIFOs, special modes, odd names, large
+//! files. One line of a `setup` file each, done in order in the trial's directory.
+
+use crate::words;
+use rustix::fs::{FileType, Mode};
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+
+/// Does the lines of a `setup` file in `root`.
+pub(crate) fn prepare(root: &Path, lines: &str) -> Result<(), String> {
+    let lines = lines.lines().map(str::trim);
+    for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let words = words::split(line)?;
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        step(root, &words).map_err(|why| format!("setup `{line}`: {why}"))?;
+    }
+    Ok(())
+}
+
+fn step(root: &Path, words: &[&str]) -> Result<(), String> {
+    let say = |error: std::io::Error| error.to_string();
+    match *words {
+        ["symlink", target, path] => {
+            let target = target.replace("{root}", &root.display().to_string());
+            symlink(target, fresh(root, path)?).map_err(say)
+        }
+        ["hardlink", old, new] => fs::hard_link(root.join(old), fresh(root, new)?).map_err(say),
+        ["mode", mode, path] => {
+            let mode = u32::from_str_radix(mode, 8).map_err(|error| error.to_string())?;
+            fs::set_permissions(root.join(path), fs::Permissions::from_mode(mode)).map_err(say)
+        }
+        ["fifo", path] => rustix::fs::mknodat(
+            rustix::fs::CWD,
+            fresh(root, path)?,
+            FileType::Fifo,
+            Mode::from_raw_mode(0o600),
+            0,
+        )
+        .map_err(|error| error.to_string()),
+        ["socket", path] => std::os::unix::net::UnixListener::bind(fresh(root, path)?)
+            .map(drop)
+            .map_err(say),
+        ["dir", path] => fs::create_dir_all(root.join(path)).map_err(say),
+        ["file", path, bytes] => {
+            let bytes: usize = bytes.parse().map_err(|_| "not a number of bytes")?;
+            fs::write(fresh(root, path)?, vec![b'x'; bytes]).map_err(say)
+        }
+        ["touch", path] => fs::write(fresh(root, path)?, "").map_err(say),
+        ["text", path, text] => fs::write(fresh(root, path)?, text).map_err(say),
+        ["copy", old, new] => fs::copy(root.join(old), fresh(root, new)?)
+            .map(drop)
+            .map_err(say),
+        ["move", old, new] => fs::rename(root.join(old), fresh(root, new)?).map_err(say),
+        ["remove", path] => fs::remove_file(root.join(path)).map_err(say),
+        _ => Err(
+            "not a step: symlink TARGET PATH, hardlink OLD NEW, mode OCTAL PATH, fifo PATH, \
+             socket PATH, dir PATH, file PATH BYTES, touch PATH, text PATH TEXT, copy OLD NEW, \
+             move OLD NEW, remove PATH"
+                .into(),
+        ),
+    }
+}
+
+/// A path whose folder is made.
+fn fresh(root: &Path, path: &str) -> Result<PathBuf, String> {
+    let path = root.join(path);
+    let folder = path.parent().ok_or("no folder")?;
+    fs::create_dir_all(folder).map_err(|error| error.to_string())?;
+    Ok(path)
+}
