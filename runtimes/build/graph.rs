@@ -116,7 +116,7 @@ impl<'a> Library<'a> {
     }
 
     /// How many entries of a space are imported; they come before the defined ones.
-    fn imported(&self, space: Space) -> u32 {
+    pub(crate) fn imported(&self, space: Space) -> u32 {
         let count = self
             .imports
             .iter()

@@ -11,16 +11,21 @@
 //! Binaryen can merge too, but it would bring a second tool chain into the build; the renumbering
 //! itself is `wasm-encoder`'s.
 
-use crate::graph::{Found, Graph, Space};
+use crate::graph::{Found, Graph, Library, Space};
 use anyhow::{Context as _, Result, bail, ensure};
 use std::collections::HashMap;
 use wasm_encoder::reencode::Reencode;
 use wasm_encoder::{
     CodeSection, ConstExpr, DataCountSection, DataSection, ElementSection, Elements, EntityType,
-    ExportSection, FunctionSection, GlobalSection, ImportSection, MemorySection, Module,
+    ExportSection, Function, FunctionSection, GlobalSection, ImportSection, MemorySection, Module,
     StartSection, TableSection, TypeSection,
 };
-use wasmparser::{DataKind, ElementItems, ElementKind, TypeRef};
+use wasmparser::{DataKind, ElementItems, ElementKind, TypeRef, ValType};
+
+/// Functions that call themselves through others without taking room on the stack in linear memory,
+/// and the room they are made to take. That stack is the only one CPython can measure: freeing what
+/// is nested a million deep would otherwise overflow the engine's own stack, and end the run.
+const MEASURED: [(&str, i32); 1] = [("_Py_Dealloc", 64)];
 
 /// Merges all core modules of `component` and encodes it anew.
 pub(crate) fn merge(component: &[u8]) -> Result<Vec<u8>> {
@@ -52,6 +57,7 @@ fn one_module(graph: &Graph<'_>) -> Result<Vec<u8>> {
     let mut data = DataSection::new();
     let mut segments = 0;
     let mut start = None;
+    let mut measured = Vec::new();
     for (instance, library) in graph.libraries() {
         let mut numbers = Renumber {
             graph,
@@ -86,10 +92,17 @@ fn one_module(graph: &Graph<'_>) -> Result<Vec<u8>> {
         for element in &library.elements {
             numbers.element(&mut elements, element)?;
         }
-        for body in &library.code {
-            numbers
-                .parse_function_body(&mut code, body.clone())
-                .map_err(encode)?;
+        for (index, body) in library.code.iter().enumerate() {
+            match room(library, index) {
+                None => numbers
+                    .parse_function_body(&mut code, body.clone())
+                    .map_err(encode)?,
+                Some(bytes) => {
+                    let late = plan.functions + u32::try_from(measured.len())?;
+                    code.function(&numbers.measure(index, late, bytes)?);
+                    measured.push((instance, library.functions[index], body.clone()));
+                }
+            }
         }
         for segment in &library.data {
             segments += 1;
@@ -105,6 +118,18 @@ fn one_module(graph: &Graph<'_>) -> Result<Vec<u8>> {
                 }
             };
         }
+    }
+
+    for (instance, ty, body) in measured {
+        let mut numbers = Renumber {
+            graph,
+            plan: &plan,
+            instance,
+        };
+        functions.function(numbers.type_index(ty).map_err(encode)?);
+        numbers
+            .parse_function_body(&mut code, body)
+            .map_err(encode)?;
     }
 
     let mut exports = ExportSection::new();
@@ -155,11 +180,23 @@ fn one_module(graph: &Graph<'_>) -> Result<Vec<u8>> {
     Ok(module.finish())
 }
 
+/// The room that a defined function is made to take, if it is one of [`MEASURED`].
+fn room(library: &Library<'_>, index: usize) -> Option<i32> {
+    let index = library.imported(Space::Func) + u32::try_from(index).ok()?;
+    let named = |name: &str| library.exports.get(name) == Some(&(Space::Func, index));
+    MEASURED
+        .iter()
+        .find(|(name, _)| named(name))
+        .map(|(_, bytes)| *bytes)
+}
+
 /// Where the entries of each instance's index spaces begin in the merged module.
 struct Plan {
     imports: ImportSection,
     /// Numbers of the component's imports, by module and name.
     imported: HashMap<(String, String), u32>,
+    /// How many functions there are, imported and defined.
+    functions: u32,
     types: HashMap<usize, u32>,
     bases: HashMap<(usize, Space), u32>,
     elements: HashMap<usize, u32>,
@@ -171,6 +208,7 @@ impl Plan {
         let mut plan = Self {
             imports: ImportSection::new(),
             imported: HashMap::new(),
+            functions: 0,
             types: HashMap::new(),
             bases: HashMap::new(),
             elements: HashMap::new(),
@@ -218,6 +256,9 @@ impl Plan {
                 plan.bases.insert((instance, space), next);
                 next += u32::try_from(library.defined(space))?;
             }
+            if space == Space::Func {
+                plan.functions = next;
+            }
         }
         Ok(plan)
     }
@@ -256,6 +297,43 @@ impl Renumber<'_, '_> {
             Some(value) => Ok(ConstExpr::i32_const(value)),
             None => self.const_expr(expression.clone()).map_err(encode),
         }
+    }
+
+    /// A function that calls the one at `late` with `bytes` of the stack in linear memory taken.
+    fn measure(&mut self, index: usize, late: u32, bytes: i32) -> Result<Function> {
+        let (library, _) = self.graph.library(self.instance)?;
+        let ty = library.functions[index] as usize;
+        let ty = library.types.iter().flat_map(|group| group.types()).nth(ty);
+        let ty = ty.context("no such type")?.unwrap_func();
+        ensure!(
+            ty.params() == [ValType::I32] && ty.results().is_empty(),
+            "a measured function has another type: {ty}"
+        );
+        let globals = library
+            .imports
+            .iter()
+            .filter(|import| matches!(import.ty, TypeRef::Global(_)));
+        let stack = globals
+            .map(|import| import.name)
+            .position(|name| name == "__stack_pointer");
+        let stack = u32::try_from(stack.context("a library does not import the stack pointer")?)?;
+        let stack = self.global_index(stack).map_err(encode)?;
+
+        let mut function = Function::new([]);
+        function
+            .instructions()
+            .global_get(stack)
+            .i32_const(bytes)
+            .i32_sub()
+            .global_set(stack)
+            .local_get(0)
+            .call(late)
+            .global_get(stack)
+            .i32_const(bytes)
+            .i32_add()
+            .global_set(stack)
+            .end();
+        Ok(function)
     }
 
     fn element(
