@@ -1,6 +1,6 @@
 //! Many runs of one host at once, and runs that somebody ends.
 
-use crate::library::{block_on, host, permitted, skill};
+use crate::library::{block_on, host, host_of, permitted, skill};
 use crate::place::Place;
 use skillrun::{Chunk, Limits, Live, Outcome, Policy, Request, Status};
 use std::sync::Arc;
@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 
 trials! {
     two_hundred_runs_at_once_do_not_disturb_each_other,
+    further_runs_wait_for_a_slot_and_find_it_clean,
     dropping_the_future_stops_the_script_and_leaves_nothing_behind,
     a_host_that_ends_a_run_by_stop_gets_a_cancelled_outcome,
 }
@@ -93,6 +94,33 @@ fn two_hundred_runs_at_once_do_not_disturb_each_other() {
         );
     }
     assert_eq!(place.audit().len(), 2 * RUNS);
+    place.check_left_behind().unwrap();
+}
+
+/// Slots are used again: what one run left in memory, the next must not see.
+fn further_runs_wait_for_a_slot_and_find_it_clean() {
+    let place = Place::with_script(
+        "import builtins, random, sys\nprint(hasattr(builtins, 'mark'), len(sys.argv), 'json' in globals())\n\
+         builtins.mark = b'x' * (40 << 20)\nimport json\nrandom.seed(1)\nsys.exit(3)\n",
+    );
+    let (host, skill) = (Arc::new(host_of(&place, Some(2))), skill(&place));
+    let outcomes = block_on(async {
+        let run = || {
+            let permit = permitted(&host, &Policy::default(), Request::new(&skill, "main.py"));
+            let host = Arc::clone(&host);
+            tokio::spawn(async move { host.run(permit).await.unwrap() })
+        };
+        let tasks: Vec<_> = (0..12).map(|_| run()).collect();
+        let mut outcomes = Vec::new();
+        for task in tasks {
+            outcomes.push(task.await.unwrap());
+        }
+        outcomes
+    });
+    for outcome in outcomes {
+        let seen = (outcome.stdout.as_str(), outcome.exit_code);
+        assert_eq!(seen, ("False 1 False\n", 3), "{}", outcome.stderr);
+    }
     place.check_left_behind().unwrap();
 }
 

@@ -28,10 +28,16 @@ trials! {
 
 /// A host that keeps its log in the place.
 pub(crate) fn host(place: &Place) -> Host {
+    host_of(place, None)
+}
+
+/// The same with room for `slots` runs at once.
+pub(crate) fn host_of(place: &Place, slots: Option<u32>) -> Host {
     Host::new(Settings {
         cache: shared_cache().join("skillrun"),
         audit: AuditLog::file(place.path("state/skillrun/audit.jsonl")),
         sealed: vec![],
+        slots,
     })
 }
 
@@ -251,6 +257,7 @@ fn an_audit_sink_that_fails_stops_everything() {
         cache: shared_cache().join("skillrun"),
         audit: full,
         sealed: vec![],
+        slots: None,
     });
     let request = Request {
         workspace: Some(place.path("workspace")),

@@ -69,6 +69,8 @@ impl Place {
             cache: Path::new(CACHE).join("skillrun"),
             audit: AuditLog::file(self.folder().join("audit.jsonl")),
             sealed: vec![],
+            // As a server would.
+            slots: Some(8),
         })
     }
 

@@ -40,7 +40,7 @@ pub(crate) enum Origin {
 /// A core instance of the component.
 pub(crate) enum Wired<'a> {
     /// A module with the instances that satisfy its imports.
-    Module(Library<'a>, HashMap<String, usize>),
+    Module(Box<Library<'a>>, HashMap<String, usize>),
     /// A bundle of what other instances export.
     Bundle(HashMap<String, Origin>),
     /// wit-component's helpers for calls that need memory: encoding makes new ones.
@@ -235,7 +235,7 @@ impl<'a> Graph<'a> {
                         .map(|a| (a.name.to_owned(), a.index as usize))
                         .collect();
                     match helper(&library) {
-                        None => Wired::Module(library, args),
+                        None => Wired::Module(Box::new(library), args),
                         Some(Helper::Shim) => Wired::Shim,
                         Some(Helper::Fixup) => {
                             let filled = args.get("").and_then(|&index| instances.get(index));
@@ -298,7 +298,7 @@ impl<'a> Graph<'a> {
             .iter()
             .enumerate()
             .filter_map(|(index, wired)| match wired {
-                Wired::Module(library, _) => Some((index, library)),
+                Wired::Module(library, _) => Some((index, library.as_ref())),
                 _ => None,
             })
     }

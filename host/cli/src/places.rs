@@ -53,6 +53,7 @@ pub(crate) fn host(policy: &Policy) -> Result<Host, Failure> {
         cache: cache()?,
         audit: AuditLog::file(log),
         sealed,
+        slots: None,
     }))
 }
 

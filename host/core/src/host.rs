@@ -23,6 +23,10 @@ pub struct Settings {
     pub audit: AuditLog,
     /// Further places that no script may write, whatever directory it was granted.
     pub sealed: Vec<PathBuf>,
+    /// How many scripts may run at once in each interpreter; further ones wait. Room for that many
+    /// is reserved ahead, which makes every start cheaper and lets threads run side by side: right
+    /// for a server. `None` sets no such limit and reserves nothing: right for a single run.
+    pub slots: Option<u32>,
 }
 
 /// Runs the scripts of skills. One is enough for a process; it is shared by reference.
@@ -61,13 +65,20 @@ impl Host {
             cache,
             audit,
             mut sealed,
+            slots,
         } = settings;
         sealed.push(cache.clone());
         sealed.extend(audit.path().map(ToOwned::to_owned));
         let cache = Cache::new(cache);
         Self {
             audit,
-            python: Wasm::new(skillrun_runtimes::python(), Language::Python, cache, sealed),
+            python: Wasm::new(
+                skillrun_runtimes::python(),
+                Language::Python,
+                cache,
+                sealed,
+                slots,
+            ),
         }
     }
 

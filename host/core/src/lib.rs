@@ -8,7 +8,8 @@
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! // One host for the process, shared by all tasks.
 //! let audit = AuditLog::file("/var/log/agent/skillrun.jsonl");
-//! let host = Host::new(Settings { cache: "/var/cache/agent".into(), audit, sealed: vec![] });
+//! let cache = "/var/cache/agent".into();
+//! let host = Host::new(Settings { cache, audit, sealed: vec![], slots: Some(32) });
 //! let skill = Skill::load("skills/word-count")?.into();
 //! let args = vec!["README.md".to_owned()];
 //! let request = Request { args, workspace: Some(".".into()), ..Request::new(&skill, "count.py") };

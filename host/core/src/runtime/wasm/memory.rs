@@ -10,8 +10,8 @@ pub(crate) struct Memory {
     pub(crate) denied: bool,
 }
 
-/// Tables hold function references; the guests' own need about 20,000.
-const MAX_TABLE: usize = 200_000;
+/// Tables hold function references; the guests' own need less than 10,000.
+pub(crate) const MAX_TABLE: usize = 30_000;
 
 impl Memory {
     pub(crate) fn new(limit: u64) -> Self {

@@ -19,7 +19,7 @@ use super::output::Output;
 use super::{BoxFuture, Ended, Live, Runtime, Stream};
 use crate::decision::{Mount, Permit};
 use crate::error::Error;
-use crate::limits::{show_bytes, show_duration};
+use crate::limits::{Limits, show_bytes, show_duration};
 use crate::outcome::{Enforcement, Hold, Isolation, Status, Usage};
 use crate::request::Tier;
 use crate::runtime::cache::Cache;
@@ -27,16 +27,18 @@ use crate::skill::Language;
 use budget::Budget;
 use deadline::{Deadline, End};
 use files::{Files, FilesView, HasFiles};
-use memory::Memory;
+use memory::{MAX_TABLE, Memory};
 use sealed::Sealed;
 use skillrun_runtimes::Guest;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 use tempfile::TempDir;
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, Semaphore};
 use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Linker, ResourceTable};
-use wasmtime::{Config, Engine, Store, Trap};
+use wasmtime::{
+    Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, Store, Trap,
+};
 use wasmtime_wasi::cli::AsyncStdinStream;
 use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
 use wasmtime_wasi::p2::pipe::MemoryInputPipe;
@@ -63,6 +65,10 @@ pub(crate) struct Wasm {
     language: Language,
     cache: Cache,
     sealed: Vec<PathBuf>,
+    /// Places for live guests, reserved ahead; `None` makes one for each.
+    slots: Option<u32>,
+    /// One for each slot; a run that finds none waits.
+    free: Semaphore,
     loaded: OnceCell<Loaded>,
 }
 
@@ -105,12 +111,16 @@ impl Wasm {
         language: Language,
         cache: Cache,
         sealed: Vec<PathBuf>,
+        slots: Option<u32>,
     ) -> Self {
+        let free = slots.map_or(Semaphore::MAX_PERMITS, |slots| slots as usize);
         Self {
             guest,
             language,
             cache,
             sealed,
+            slots,
+            free: Semaphore::new(free),
             loaded: OnceCell::new(),
         }
     }
@@ -179,6 +189,9 @@ impl Wasm {
             .concurrency_support(false)
             .generate_address_map(false)
             .native_unwind_info(false);
+        if let Some(slots) = self.slots {
+            config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(slots)));
+        }
         Engine::new(&config).map_err(|error| self.failed(format!("{error:#}")))
     }
 
@@ -212,6 +225,11 @@ impl Wasm {
     async fn execute(&self, permit: &Permit, live: Live) -> Result<Ended, Error> {
         let mut warnings: Vec<String> = self.prepare().await?.into_iter().collect();
         let loaded = self.loaded.get().ok_or_else(|| self.failed("not loaded"))?;
+        let _slot = self
+            .free
+            .acquire()
+            .await
+            .map_err(|error| self.failed(error))?;
         let failed = |error: std::io::Error| Error::Sandbox(crate::files::plain(&error));
 
         let scratch = tempfile::Builder::new()
@@ -389,6 +407,39 @@ impl Runtime for Wasm {
     fn run<'a>(&'a self, permit: &'a Permit, live: Live) -> BoxFuture<'a, Result<Ended, Error>> {
         Box::pin(self.execute(permit, live))
     }
+}
+
+/// Memory, tables and stacks for `slots` guests at once, used again from run to run.
+///
+/// A guest's memory is mapped anew for each run otherwise, which costs more than most scripts take
+/// and makes threads wait for each other. What a run touched stays resident up to these sizes and is
+/// only reset: memory is what interpreters touch, the table and the stack hardly change.
+fn pool(slots: u32) -> PoolingAllocationConfig {
+    let mut pool = PoolingAllocationConfig::default();
+    pool.total_component_instances(slots)
+        .total_memories(slots)
+        .total_stacks(slots)
+        // The guest's module and the small ones around it.
+        .total_core_instances(slots.saturating_mul(8))
+        .total_tables(slots.saturating_mul(4))
+        .max_core_instances_per_component(8)
+        .max_tables_per_component(4)
+        .max_memories_per_component(1)
+        .max_component_instance_size(1 << 20)
+        .max_core_instance_size(4 << 20)
+        .table_elements(MAX_TABLE)
+        .max_memory_size(usize::try_from(*Limits::MEMORY.end()).unwrap_or(usize::MAX))
+        .linear_memory_keep_resident(64 << 20)
+        .table_keep_resident(1 << 20)
+        .async_stack_keep_resident(1 << 20)
+        .max_unused_warm_slots(slots);
+    // Without it a reset copies the whole snapshot instead of the pages that were touched.
+    if PoolingAllocationConfig::is_pagemap_scan_available() {
+        pool.pagemap_scan(Enabled::Yes);
+    } else {
+        pool.linear_memory_keep_resident(0);
+    }
+    pool
 }
 
 /// A guest's way out of the middle of its code, on its way to the host.
