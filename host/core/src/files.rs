@@ -113,3 +113,93 @@ pub(crate) fn show(name: &str) -> String {
     }
     shown
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cap_std::ambient_authority;
+    use proptest::prelude::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    const SECRET: &str = "outside";
+
+    /// `around/secret`, and beside it `root` with a file, a folder, and links that lead out of it in
+    /// every way a link can.
+    fn tree() -> (tempfile::TempDir, Dir) {
+        let around = tempfile::tempdir().unwrap();
+        let root = around.path().join("root");
+        fs::create_dir_all(root.join("d/e")).unwrap();
+        fs::write(around.path().join("secret"), SECRET).unwrap();
+        fs::write(root.join("f"), "inside").unwrap();
+        fs::write(root.join("d/f"), "inside").unwrap();
+        symlink(around.path(), root.join("absolute")).unwrap();
+        symlink("..", root.join("up")).unwrap();
+        symlink("../up", root.join("d/chained")).unwrap();
+        symlink("../secret", root.join("direct")).unwrap();
+        symlink("d/../../secret", root.join("crooked")).unwrap();
+        symlink("d/f", root.join("inward")).unwrap();
+        let dir = Dir::open_ambient_dir(&root, ambient_authority()).unwrap();
+        (around, dir)
+    }
+
+    fn read_text(root: &Dir, path: &str) -> Result<String, ReadError> {
+        read(root, Path::new(path), 100).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    #[test]
+    fn what_leads_out_is_named_and_what_stays_inside_is_read() {
+        let (_around, root) = tree();
+        for path in [
+            "up/secret",
+            "absolute/secret",
+            "direct",
+            "crooked",
+            "d/chained/secret",
+            "../secret",
+        ] {
+            let error = read_text(&root, path).unwrap_err();
+            assert!(matches!(error, ReadError::Outside), "{path}: {error}");
+        }
+        for path in [
+            "f",
+            "d/f",
+            "inward",
+            "d/../f",
+            "./d/./f",
+            "d/e/../../inward",
+        ] {
+            assert_eq!(read_text(&root, path).unwrap(), "inside", "{path}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_path_leads_out_of_its_directory(
+            parts in proptest::collection::vec(
+                prop_oneof![
+                    Just(".."), Just("."), Just(""), Just("d"), Just("e"), Just("f"), Just("secret"), Just("root"),
+                    Just("absolute"), Just("up"), Just("chained"), Just("direct"), Just("crooked"), Just("inward"),
+                ],
+                0..8,
+            ),
+            absolute in any::<bool>(),
+        ) {
+            let (around, root) = tree();
+            let mut path = parts.join("/");
+            if absolute {
+                path = format!("{}/{path}", around.path().display());
+            }
+            if let Ok(text) = read_text(&root, &path) {
+                prop_assert_eq!(text, "inside", "{}", path);
+            }
+        }
+
+        #[test]
+        fn a_shown_name_stays_on_its_line(name in any::<String>()) {
+            let steers = |c: char| c.is_control() || c == '\u{202e}';
+            let shown = show(&name);
+            prop_assert!(!shown.chars().any(steers));
+        }
+    }
+}

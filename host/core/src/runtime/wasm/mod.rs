@@ -56,6 +56,8 @@ const MAX_HANDLES: usize = 4096;
 const MAX_CALL: usize = 4 << 20;
 /// Random bytes in one call.
 const MAX_RANDOM: u64 = 16 << 20;
+/// From this size on a guest's memory takes milliseconds to give back.
+const LARGE: u64 = 64 << 20;
 /// Where a script sees its scratch directory.
 const SCRATCH: &str = "/tmp";
 
@@ -68,7 +70,7 @@ pub(crate) struct Wasm {
     /// Places for live guests, reserved ahead; `None` makes one for each.
     slots: Option<u32>,
     /// One for each slot; a run that finds none waits.
-    free: Semaphore,
+    free: Arc<Semaphore>,
     loaded: OnceCell<Loaded>,
 }
 
@@ -120,7 +122,7 @@ impl Wasm {
             cache,
             sealed,
             slots,
-            free: Semaphore::new(free),
+            free: Arc::new(Semaphore::new(free)),
             loaded: OnceCell::new(),
         }
     }
@@ -225,11 +227,8 @@ impl Wasm {
     async fn execute(&self, permit: &Permit, live: Live) -> Result<Ended, Error> {
         let mut warnings: Vec<String> = self.prepare().await?.into_iter().collect();
         let loaded = self.loaded.get().ok_or_else(|| self.failed("not loaded"))?;
-        let _slot = self
-            .free
-            .acquire()
-            .await
-            .map_err(|error| self.failed(error))?;
+        let slot = Arc::clone(&self.free).acquire_owned().await;
+        let slot = slot.map_err(|error| self.failed(error))?;
         let failed = |error: std::io::Error| Error::Sandbox(crate::files::plain(&error));
 
         let scratch = tempfile::Builder::new()
@@ -327,7 +326,18 @@ impl Wasm {
             End::Stopped => (Status::Cancelled, 130),
         };
         warnings.extend(met_limits(permit, &budgets, files.met_max_open()));
-        drop(store);
+        let large = memory.peak > LARGE;
+        let taken_down = move || {
+            drop(store);
+            drop(slot);
+        };
+        if large {
+            // The script has ended; giving its memory back takes longer than a caller who set a time
+            // limit should wait.
+            drop(tokio::task::spawn_blocking(taken_down));
+        } else {
+            taken_down();
+        }
         warnings.extend(remove(scratch).await);
         let (stdout, stderr) = (stdout.take(), stderr.take());
         Ok(Ended {
