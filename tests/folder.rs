@@ -82,8 +82,12 @@ fn run(folder: &Path, prefix: &str) -> Result<End, Failed> {
             copy(&examples.join(name.trim()), &place.path(part))?;
         }
     }
-    setup::prepare(place.root(), &text("setup").unwrap_or_default())?;
     let line = text("command").unwrap_or_else(|| COMMAND.into());
+    if line.contains("{workspace}") {
+        // Git keeps no empty folder.
+        fs::create_dir_all(place.path("workspace"))?;
+    }
+    setup::prepare(place.root(), &text("setup").unwrap_or_default())?;
     let words: Vec<String> = words::split(line.trim())?
         .into_iter()
         .map(|word| {

@@ -7,7 +7,7 @@
 //! not bring its neighbours along. Operations that change nothing are passed on as they are.
 
 use super::budget::{Budget, ENTRY};
-use super::file_streams::{FileReader, FileWriter};
+use super::file_streams::FileWriter;
 use super::sealed::Sealed;
 use crate::files::real_path;
 use cap_fs_ext::OpenOptionsFollowExt as _;
@@ -15,7 +15,6 @@ use cap_primitives::fs::{FollowSymlinks, OpenOptions, OpenOptionsExt as _};
 use std::collections::HashMap;
 use std::fs::File as StdFile;
 use std::io;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use types::{DescriptorFlags, ErrorCode, Filesize, OpenFlags, PathFlags};
@@ -23,31 +22,28 @@ use wasmtime::component::{HasData, Resource, ResourceTable};
 use wasmtime_wasi::filesystem::{
     Descriptor, Dir, File, FsPerms, OpenMode, WasiFilesystemCtx, WasiFilesystemCtxView,
 };
-use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
-use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult, ReaddirIterator};
-
-/// Directories being listed at once; each holds its whole listing on the host.
-const MAX_LISTINGS: usize = 64;
+use wasmtime_wasi::p2::bindings::filesystem::types;
+use wasmtime_wasi::p2::{DynOutputStream, FsResult};
 
 /// A directory as a guest sees it.
-struct Place {
-    dir: Dir,
-    guest: String,
-    only: Option<String>,
-    budget: Budget,
+pub(super) struct Place {
+    pub(super) dir: Dir,
+    pub(super) guest: String,
+    pub(super) only: Option<String>,
+    pub(super) budget: Budget,
     /// Set if the directory overlaps a sealed place.
-    sealed: Option<Arc<Sealed>>,
+    pub(super) sealed: Option<Arc<Sealed>>,
 }
 
 /// The files that one guest sees, and what it holds open.
 pub(crate) struct Files {
     ctx: WasiFilesystemCtx,
-    places: Vec<Place>,
+    pub(super) places: Vec<Place>,
     /// Which place each open descriptor belongs to.
-    open: HashMap<u32, usize>,
-    listings: usize,
-    max_open: usize,
-    met_max_open: bool,
+    pub(super) open: HashMap<u32, usize>,
+    pub(super) listings: usize,
+    pub(super) max_open: usize,
+    pub(super) met_max_open: bool,
 }
 
 impl Files {
@@ -105,38 +101,38 @@ pub(crate) struct FilesView<'a> {
     pub(crate) table: &'a mut ResourceTable,
 }
 
-type Fd = Resource<Descriptor>;
+pub(super) type Fd = Resource<Descriptor>;
 
 impl FilesView<'_> {
-    fn inner(&mut self) -> WasiFilesystemCtxView<'_> {
+    pub(super) fn inner(&mut self) -> WasiFilesystemCtxView<'_> {
         WasiFilesystemCtxView {
             ctx: &mut self.files.ctx,
             table: self.table,
         }
     }
 
-    fn place(&self, fd: &Fd) -> FsResult<&Place> {
+    pub(super) fn place(&self, fd: &Fd) -> FsResult<&Place> {
         let index = self.files.open.get(&fd.rep()).copied();
         index
             .and_then(|index| self.files.places.get(index))
             .ok_or_else(|| ErrorCode::BadDescriptor.into())
     }
 
-    fn dir(&self, fd: &Fd) -> FsResult<&Dir> {
+    pub(super) fn dir(&self, fd: &Fd) -> FsResult<&Dir> {
         match self.table.get(fd)? {
             Descriptor::Dir(dir) => Ok(dir),
             Descriptor::File(_) => Err(ErrorCode::NotDirectory.into()),
         }
     }
 
-    fn file(&self, fd: &Fd) -> FsResult<&File> {
+    pub(super) fn file(&self, fd: &Fd) -> FsResult<&File> {
         match self.table.get(fd)? {
             Descriptor::File(file) => Ok(file),
             Descriptor::Dir(_) => Err(ErrorCode::IsDirectory.into()),
         }
     }
 
-    fn writable_file(&self, fd: &Fd) -> FsResult<&File> {
+    pub(super) fn writable_file(&self, fd: &Fd) -> FsResult<&File> {
         let file = self.file(fd)?;
         if file.perms.write_not_permitted() || !file.open_mode.contains(OpenMode::WRITE) {
             return Err(ErrorCode::NotPermitted.into());
@@ -145,7 +141,7 @@ impl FilesView<'_> {
     }
 
     /// Lets a guest look at `path` unless it is the neighbour of a single granted file.
-    fn look(&self, fd: &Fd, path: &str) -> FsResult<()> {
+    pub(super) fn look(&self, fd: &Fd, path: &str) -> FsResult<()> {
         match &self.place(fd)?.only {
             Some(only) if only != path => Err(ErrorCode::NoEntry.into()),
             _ => Ok(()),
@@ -153,7 +149,7 @@ impl FilesView<'_> {
     }
 
     /// Lets a guest change the entry `path` of a directory.
-    fn change(&self, fd: &Fd, path: &str) -> FsResult<()> {
+    pub(super) fn change(&self, fd: &Fd, path: &str) -> FsResult<()> {
         let place = self.place(fd)?;
         let dir = self.dir(fd)?;
         if place.only.is_some() || dir.perms.write_not_permitted() {
@@ -168,13 +164,13 @@ impl FilesView<'_> {
         Ok(())
     }
 
-    fn adopt(&mut self, place: usize, descriptor: Descriptor) -> FsResult<Fd> {
+    pub(super) fn adopt(&mut self, place: usize, descriptor: Descriptor) -> FsResult<Fd> {
         let fd = self.table.push(descriptor)?;
         self.files.open.insert(fd.rep(), place);
         Ok(fd)
     }
 
-    fn open(
+    pub(super) fn open(
         &mut self,
         at: &Fd,
         follow: PathFlags,
@@ -266,7 +262,11 @@ impl FilesView<'_> {
         Ok(Descriptor::File(file))
     }
 
-    fn stream(&mut self, fd: &Fd, at: Option<Filesize>) -> FsResult<Resource<DynOutputStream>> {
+    pub(super) fn stream(
+        &mut self,
+        fd: &Fd,
+        at: Option<Filesize>,
+    ) -> FsResult<Resource<DynOutputStream>> {
         let file = Arc::clone(&self.writable_file(fd)?.file);
         let budget = self.place(fd)?.budget.clone();
         let writer: DynOutputStream = Box::new(FileWriter {
@@ -276,6 +276,14 @@ impl FilesView<'_> {
             failed: None,
         });
         Ok(self.table.push(writer)?)
+    }
+
+    /// A name does not move from one budget to another; guests copy instead, as between disks.
+    pub(super) fn same_place(&self, a: &Fd, b: &Fd) -> FsResult<()> {
+        match self.files.open.get(&a.rep()) == self.files.open.get(&b.rep()) {
+            true => Ok(()),
+            false => Err(ErrorCode::CrossDevice.into()),
+        }
     }
 }
 
@@ -295,319 +303,9 @@ fn real_entry(dir: &StdFile, path: &str) -> FsResult<PathBuf> {
 }
 
 /// Whether a link to `target` stays inside wherever it, or a directory around it, is moved to.
-fn link_stays_inside(target: &str) -> bool {
+pub(super) fn link_stays_inside(target: &str) -> bool {
     let inward = |part| matches!(part, Component::Normal(_) | Component::CurDir);
     !target.is_empty() && Path::new(target).components().all(inward)
-}
-
-impl preopens::Host for FilesView<'_> {
-    fn get_directories(&mut self) -> wasmtime::Result<Vec<(Fd, String)>> {
-        let mut all = Vec::with_capacity(self.files.places.len());
-        for index in 0..self.files.places.len() {
-            let place = &self.files.places[index];
-            let (dir, guest) = (place.dir.clone(), place.guest.clone());
-            let fd = self.table.push(Descriptor::Dir(dir))?;
-            self.files.open.insert(fd.rep(), index);
-            all.push((fd, guest));
-        }
-        Ok(all)
-    }
-}
-
-impl types::Host for FilesView<'_> {
-    fn convert_error_code(&mut self, error: FsError) -> wasmtime::Result<ErrorCode> {
-        self.inner().convert_error_code(error)
-    }
-
-    fn filesystem_error_code(
-        &mut self,
-        error: Resource<wasmtime::Error>,
-    ) -> wasmtime::Result<Option<ErrorCode>> {
-        self.inner().filesystem_error_code(error)
-    }
-}
-
-impl types::HostDescriptor for FilesView<'_> {
-    async fn advise(
-        &mut self,
-        fd: Fd,
-        offset: Filesize,
-        len: Filesize,
-        advice: types::Advice,
-    ) -> FsResult<()> {
-        self.inner().advise(fd, offset, len, advice).await
-    }
-
-    async fn sync_data(&mut self, fd: Fd) -> FsResult<()> {
-        self.sync(fd).await
-    }
-
-    /// The one file operation that may take long, so it leaves the thread.
-    async fn sync(&mut self, fd: Fd) -> FsResult<()> {
-        let Descriptor::File(file) = self.table.get(&fd)? else {
-            return Ok(());
-        };
-        let file = Arc::clone(&file.file);
-        match tokio::task::spawn_blocking(move || file.sync_all()).await {
-            Ok(synced) => Ok(synced?),
-            Err(_) => Err(ErrorCode::Io.into()),
-        }
-    }
-
-    async fn get_flags(&mut self, fd: Fd) -> FsResult<DescriptorFlags> {
-        self.inner().get_flags(fd).await
-    }
-
-    async fn get_type(&mut self, fd: Fd) -> FsResult<types::DescriptorType> {
-        self.inner().get_type(fd).await
-    }
-
-    async fn set_size(&mut self, fd: Fd, size: Filesize) -> FsResult<()> {
-        let file = self.writable_file(&fd)?;
-        let budget = &self.place(&fd)?.budget;
-        budget.charge_growth(&file.file, size)?;
-        file.file.set_len(size)?;
-        budget.shrunk();
-        Ok(())
-    }
-
-    async fn set_times(
-        &mut self,
-        fd: Fd,
-        atim: types::NewTimestamp,
-        mtim: types::NewTimestamp,
-    ) -> FsResult<()> {
-        if let (Some(sealed), descriptor) = (&self.place(&fd)?.sealed, self.table.get(&fd)?) {
-            let handle = match descriptor {
-                Descriptor::File(file) => &file.file,
-                Descriptor::Dir(dir) => &dir.dir,
-            };
-            if sealed.covers(&real_path(handle.as_ref())?) {
-                return Err(ErrorCode::NotPermitted.into());
-            }
-        }
-        self.inner().set_times(fd, atim, mtim).await
-    }
-
-    async fn read(&mut self, fd: Fd, len: Filesize, offset: Filesize) -> FsResult<(Vec<u8>, bool)> {
-        self.inner().read(fd, len, offset).await
-    }
-
-    async fn write(&mut self, fd: Fd, buf: Vec<u8>, offset: Filesize) -> FsResult<Filesize> {
-        let file = self.writable_file(&fd)?;
-        let end = offset.saturating_add(buf.len() as u64);
-        self.place(&fd)?.budget.charge_growth(&file.file, end)?;
-        Ok(file.file.write_at(&buf, offset)? as Filesize)
-    }
-
-    async fn read_directory(&mut self, fd: Fd) -> FsResult<Resource<ReaddirIterator>> {
-        if self.place(&fd)?.only.is_some() {
-            return Err(ErrorCode::Access.into());
-        }
-        if self.files.listings >= MAX_LISTINGS {
-            self.files.met_max_open = true;
-            return Err(ErrorCode::Quota.into());
-        }
-        let listing = self.inner().read_directory(fd).await?;
-        self.files.listings += 1;
-        Ok(listing)
-    }
-
-    async fn create_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        self.change(&fd, &path)?;
-        self.place(&fd)?.budget.charge(ENTRY)?;
-        self.inner().create_directory_at(fd, path).await
-    }
-
-    async fn stat(&mut self, fd: Fd) -> FsResult<types::DescriptorStat> {
-        self.inner().stat(fd).await
-    }
-
-    async fn stat_at(
-        &mut self,
-        fd: Fd,
-        follow: PathFlags,
-        path: String,
-    ) -> FsResult<types::DescriptorStat> {
-        self.look(&fd, &path)?;
-        self.inner().stat_at(fd, follow, path).await
-    }
-
-    async fn set_times_at(
-        &mut self,
-        fd: Fd,
-        follow: PathFlags,
-        path: String,
-        atim: types::NewTimestamp,
-        mtim: types::NewTimestamp,
-    ) -> FsResult<()> {
-        if path != "." {
-            self.change(&fd, &path)?;
-        }
-        // Where something is sealed a link is not followed: it might lead there.
-        let follow = if self.place(&fd)?.sealed.is_some() {
-            PathFlags::empty()
-        } else {
-            follow
-        };
-        self.inner()
-            .set_times_at(fd, follow, path, atim, mtim)
-            .await
-    }
-
-    async fn link_at(
-        &mut self,
-        fd: Fd,
-        follow: PathFlags,
-        old: String,
-        new_fd: Fd,
-        new: String,
-    ) -> FsResult<()> {
-        self.same_place(&fd, &new_fd)?;
-        self.change(&fd, &old)?;
-        self.change(&new_fd, &new)?;
-        self.place(&fd)?.budget.charge(ENTRY)?;
-        self.inner().link_at(fd, follow, old, new_fd, new).await
-    }
-
-    async fn open_at(
-        &mut self,
-        fd: Fd,
-        follow: PathFlags,
-        path: String,
-        how: OpenFlags,
-        flags: DescriptorFlags,
-    ) -> FsResult<Fd> {
-        if self.files.open.len() >= self.files.max_open + self.files.places.len() {
-            self.files.met_max_open = true;
-            return Err(ErrorCode::Quota.into());
-        }
-        let place = self
-            .files
-            .open
-            .get(&fd.rep())
-            .copied()
-            .ok_or(ErrorCode::BadDescriptor)?;
-        let opened = self.open(&fd, follow, &path, how, flags)?;
-        self.adopt(place, opened)
-    }
-
-    fn drop(&mut self, fd: Fd) -> wasmtime::Result<()> {
-        // The last handle of a removed file gives its bytes back.
-        if let (Ok(place), Ok(file)) = (self.place(&fd), self.writable_file(&fd))
-            && file.file.metadata().is_ok_and(|meta| meta.nlink() == 0)
-        {
-            place.budget.shrunk();
-        }
-        self.files.open.remove(&fd.rep());
-        self.inner().drop(fd)
-    }
-
-    async fn readlink_at(&mut self, fd: Fd, path: String) -> FsResult<String> {
-        self.look(&fd, &path)?;
-        self.inner().readlink_at(fd, path).await
-    }
-
-    async fn remove_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        self.change(&fd, &path)?;
-        self.place(&fd)?.budget.shrunk();
-        self.inner().remove_directory_at(fd, path).await
-    }
-
-    async fn rename_at(&mut self, fd: Fd, old: String, new_fd: Fd, new: String) -> FsResult<()> {
-        self.same_place(&fd, &new_fd)?;
-        self.change(&fd, &old)?;
-        self.change(&new_fd, &new)?;
-        self.place(&fd)?.budget.shrunk();
-        self.inner().rename_at(fd, old, new_fd, new).await
-    }
-
-    async fn symlink_at(&mut self, fd: Fd, target: String, path: String) -> FsResult<()> {
-        self.change(&fd, &path)?;
-        // The guest could not follow it out, but whoever opens the directory later would.
-        if !link_stays_inside(&target) {
-            return Err(ErrorCode::NotPermitted.into());
-        }
-        self.place(&fd)?.budget.charge(ENTRY)?;
-        self.inner().symlink_at(fd, target, path).await
-    }
-
-    async fn unlink_file_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        self.change(&fd, &path)?;
-        self.place(&fd)?.budget.shrunk();
-        self.inner().unlink_file_at(fd, path).await
-    }
-
-    fn read_via_stream(&mut self, fd: Fd, offset: Filesize) -> FsResult<Resource<DynInputStream>> {
-        let file = Arc::clone(&self.file(&fd)?.file);
-        let reader: DynInputStream = Box::new(FileReader { file, at: offset });
-        Ok(self.table.push(reader)?)
-    }
-
-    fn write_via_stream(
-        &mut self,
-        fd: Fd,
-        offset: Filesize,
-    ) -> FsResult<Resource<DynOutputStream>> {
-        self.stream(&fd, Some(offset))
-    }
-
-    fn append_via_stream(&mut self, fd: Fd) -> FsResult<Resource<DynOutputStream>> {
-        self.stream(&fd, None)
-    }
-
-    async fn is_same_object(&mut self, a: Fd, b: Fd) -> wasmtime::Result<bool> {
-        self.inner().is_same_object(a, b).await
-    }
-
-    async fn metadata_hash(&mut self, fd: Fd) -> FsResult<types::MetadataHashValue> {
-        self.inner().metadata_hash(fd).await
-    }
-
-    async fn metadata_hash_at(
-        &mut self,
-        fd: Fd,
-        follow: PathFlags,
-        path: String,
-    ) -> FsResult<types::MetadataHashValue> {
-        self.look(&fd, &path)?;
-        self.inner().metadata_hash_at(fd, follow, path).await
-    }
-}
-
-impl FilesView<'_> {
-    /// A name does not move from one budget to another; guests copy instead, as between disks.
-    fn same_place(&self, a: &Fd, b: &Fd) -> FsResult<()> {
-        match self.files.open.get(&a.rep()) == self.files.open.get(&b.rep()) {
-            true => Ok(()),
-            false => Err(ErrorCode::CrossDevice.into()),
-        }
-    }
-}
-
-impl types::HostDirectoryEntryStream for FilesView<'_> {
-    async fn read_directory_entry(
-        &mut self,
-        listing: Resource<ReaddirIterator>,
-    ) -> FsResult<Option<types::DirectoryEntry>> {
-        loop {
-            let next = Resource::new_borrow(listing.rep());
-            match self.inner().read_directory_entry(next).await {
-                Err(error) => match error.downcast() {
-                    // One name that WASI cannot say does not hide the others.
-                    Ok(ErrorCode::IllegalByteSequence) => {}
-                    Ok(code) => return Err(code.into()),
-                    Err(trap) => return Err(FsError::trap(trap)),
-                },
-                entry => return entry,
-            }
-        }
-    }
-
-    fn drop(&mut self, listing: Resource<ReaddirIterator>) -> wasmtime::Result<()> {
-        self.files.listings = self.files.listings.saturating_sub(1);
-        types::HostDirectoryEntryStream::drop(&mut self.inner(), listing)
-    }
 }
 
 #[cfg(test)]

@@ -12,54 +12,36 @@ mod budget;
 mod deadline;
 mod file_streams;
 mod files;
+mod filesystem;
 mod memory;
+mod sandbox;
 mod sealed;
 
-use super::output::Output;
-use super::{BoxFuture, Ended, Live, Runtime, Stream};
-use crate::decision::{Mount, Permit};
+use super::{BoxFuture, Ended, Live, Runtime};
+use crate::decision::Permit;
 use crate::error::Error;
-use crate::limits::{Limits, show_bytes, show_duration};
-use crate::outcome::{Enforcement, Hold, Isolation, Status, Usage};
+use crate::limits::Limits;
+use crate::outcome::{Enforcement, Hold, Isolation};
 use crate::request::Tier;
 use crate::runtime::cache::Cache;
 use crate::skill::Language;
-use budget::Budget;
-use deadline::{Deadline, End};
-use files::{Files, FilesView, HasFiles};
-use memory::{MAX_TABLE, Memory};
-use sealed::Sealed;
+use deadline::Deadline;
+use files::HasFiles;
+use memory::MAX_TABLE;
+use sandbox::{Exit, Sandbox, State};
 use skillrun_runtimes::Guest;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
-use tempfile::TempDir;
 use tokio::sync::{OnceCell, Semaphore};
-use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Linker, ResourceTable};
-use wasmtime::{
-    Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, Store, Trap,
-};
-use wasmtime_wasi::cli::AsyncStdinStream;
+use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Linker};
+use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
 use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
-use wasmtime_wasi::p2::pipe::MemoryInputPipe;
-use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
-/// Fuel between two looks at the clock: well under a millisecond of work.
-const SLICE: u64 = 1_000_000;
 /// CPython checks its own stack and raises `RecursionError`; wasm's must not end before that does.
 const WASM_STACK: usize = 128 << 20;
 /// The part of the fiber's stack left to the host's own calls.
 const HOST_STACK: usize = 2 << 20;
-/// Handles of one guest: files, streams, timers, errors.
-const MAX_HANDLES: usize = 4096;
-/// Bytes that one call may carry from the guest to the host. Guests write in pieces of 64 KiB.
-const MAX_CALL: usize = 4 << 20;
-/// Random bytes in one call.
-const MAX_RANDOM: u64 = 16 << 20;
-/// From this size on a guest's memory takes milliseconds to give back.
-const LARGE: u64 = 64 << 20;
-/// Where a script sees its scratch directory.
-const SCRATCH: &str = "/tmp";
 
 /// One interpreter, ready to run scripts once it is compiled for this machine.
 pub(crate) struct Wasm {
@@ -78,32 +60,6 @@ struct Loaded {
     engine: Engine,
     guest: InstancePre<State>,
     run: ComponentExportIndex,
-}
-
-/// What one guest holds.
-struct State {
-    wasi: WasiCtx,
-    table: ResourceTable,
-    files: Files,
-    memory: Memory,
-}
-
-impl WasiView for State {
-    fn ctx(&mut self) -> WasiCtxView<'_> {
-        WasiCtxView {
-            ctx: &mut self.wasi,
-            table: &mut self.table,
-        }
-    }
-}
-
-impl State {
-    fn files(&mut self) -> FilesView<'_> {
-        FilesView {
-            files: &mut self.files,
-            table: &mut self.table,
-        }
-    }
 }
 
 impl Wasm {
@@ -225,121 +181,28 @@ impl Wasm {
     }
 
     async fn execute(&self, permit: &Permit, live: Live) -> Result<Ended, Error> {
-        let mut warnings: Vec<String> = self.prepare().await?.into_iter().collect();
+        let unstored = self.prepare().await?;
         let loaded = self.loaded.get().ok_or_else(|| self.failed("not loaded"))?;
         let slot = Arc::clone(&self.free).acquire_owned().await;
         let slot = slot.map_err(|error| self.failed(error))?;
-        let failed = |error: std::io::Error| Error::Sandbox(crate::files::plain(&error));
 
-        let scratch = tempfile::Builder::new()
-            .prefix("skillrun-")
-            .tempdir()
-            .map_err(failed)?;
-        let stdout = Output::new(Stream::Stdout, permit.limits.output, live.output.clone());
-        let stderr = Output::new(Stream::Stderr, permit.limits.output, live.output);
-        let budgets = Budgets {
-            scratch: Budget::new(permit.limits.scratch, Some(scratch.path().to_owned())),
-            disk: Budget::new(permit.limits.disk, None),
-        };
-        let mut wasi = WasiCtxBuilder::new();
-        wasi.allow_blocking_current_thread(true)
-            .max_random_size(MAX_RANDOM)
-            .stdout(stdout.clone())
-            .stderr(stderr.clone())
-            .envs(&environment(permit));
-        match live.stdin {
-            Some(reader) if permit.input.is_empty() => wasi.stdin(AsyncStdinStream::new(reader)),
-            _ => wasi.stdin(MemoryInputPipe::new(permit.input.clone())),
-        };
-        let mut table = ResourceTable::new();
-        table.set_max_capacity(MAX_HANDLES);
-        let state = State {
-            wasi: wasi.build(),
-            table,
-            files: self
-                .show_files(permit, scratch.path(), &budgets)
-                .map_err(failed)?,
-            memory: Memory::new(permit.limits.memory),
-        };
-        let mut store = Store::new(&loaded.engine, state);
-        store.limiter(|state| &mut state.memory);
-        store.set_hostcall_fuel(MAX_CALL);
-        let fuel = permit.limits.fuel.unwrap_or(u64::MAX);
-        let metered = store
-            .set_fuel(fuel)
-            .and_then(|()| store.fuel_async_yield_interval(Some(SLICE)));
-        metered.map_err(|error| Error::Sandbox(format!("{error:#}")))?;
-
+        let Live {
+            stdin,
+            output,
+            stop,
+        } = live;
+        let mut sandbox = Sandbox::new(&loaded.engine, permit, &self.sealed, stdin, output)?;
         let began = Instant::now();
-        let call = async {
-            let guest = loaded.guest.instantiate_async(&mut store).await?;
-            let run = guest
-                .get_typed_func::<(&str, &[u8], &[String], &str), (u8,)>(&mut store, &loaded.run)?;
-            let script = format!("{}/{}", permit.skill_base(), permit.script.path());
-            let cwd = permit.workspace.as_deref().unwrap_or(permit.skill_base());
-            let (code,) = run
-                .call_async(&mut store, (&script, &permit.source, &permit.args, cwd))
-                .await?;
-            Ok::<u8, wasmtime::Error>(code)
-        };
-        let (end, cpu) = Deadline::new(call, permit.limits.time, live.stop).await;
+        let call = sandbox.run(&loaded.guest, &loaded.run, permit);
+        let (end, cpu) = Deadline::new(call, permit.limits.time, stop).await;
         let time = began.elapsed();
 
-        let left = store.get_fuel().unwrap_or(0);
-        let State { memory, files, .. } = store.data();
-        let usage = Usage {
-            fuel: Some(fuel - left),
-            peak_memory_bytes: memory.peak,
-            cpu_time_ms: milliseconds(cpu),
-        };
-        let (status, exit_code) = match end {
-            End::Returned(Ok(code)) => (Status::Exited, i32::from(code)),
-            End::Returned(Err(error)) if error.is::<Exit>() => {
-                let code = error.downcast_ref::<Exit>().map_or(0, |Exit(code)| *code);
-                (Status::Exited, i32::from(code))
-            }
-            End::Returned(Err(error)) => match error.downcast_ref::<Trap>() {
-                Some(Trap::OutOfFuel) => {
-                    stderr.note(&format!("Out of fuel: the budget of {fuel} is spent"));
-                    (Status::OutOfFuel, 124)
-                }
-                _ if memory.denied => {
-                    stderr.note(&format!(
-                        "Out of memory: the limit is {}",
-                        show_bytes(permit.limits.memory)
-                    ));
-                    (Status::OutOfMemory, 137)
-                }
-                trap => {
-                    let why = trap.map_or_else(|| format!("{error:#}"), ToString::to_string);
-                    stderr.note(&format!("Trapped: the interpreter failed: {why}"));
-                    (Status::Trapped, 134)
-                }
-            },
-            End::TimedOut => {
-                stderr.note(&format!(
-                    "Timeout: stopped after {}",
-                    show_duration(permit.limits.time)
-                ));
-                (Status::TimedOut, 124)
-            }
-            End::Stopped => (Status::Cancelled, 130),
-        };
-        warnings.extend(met_limits(permit, &budgets, files.met_max_open()));
-        let large = memory.peak > LARGE;
-        let taken_down = move || {
-            drop(store);
-            drop(slot);
-        };
-        if large {
-            // The script has ended; giving its memory back takes longer than a caller who set a time
-            // limit should wait.
-            drop(tokio::task::spawn_blocking(taken_down));
-        } else {
-            taken_down();
-        }
-        warnings.extend(remove(scratch).await);
-        let (stdout, stderr) = (stdout.take(), stderr.take());
+        let (status, exit_code) = sandbox.verdict(end, &permit.limits);
+        let usage = sandbox.usage(cpu);
+        let mut warnings = sandbox.met_limits(&permit.limits);
+        warnings.extend(unstored);
+        let (stdout, stderr) = sandbox.output();
+        warnings.extend(sandbox.take_down(slot).await);
         Ok(Ended {
             status,
             exit_code,
@@ -350,58 +213,6 @@ impl Wasm {
             isolation: isolation(),
             warnings,
         })
-    }
-
-    /// The directories of the permit, then the scratch directory.
-    fn show_files(
-        &self,
-        permit: &Permit,
-        scratch: &std::path::Path,
-        budgets: &Budgets,
-    ) -> std::io::Result<Files> {
-        let mut files = Files::new(permit.limits.open_files);
-        let [skill, ..] = permit.mounts.as_slice() else {
-            return Ok(files);
-        };
-        let own = (!skill.writable).then(|| skill.host.clone());
-        let workspace = permit.mounts.get(1).map(|mount| mount.host.clone());
-        let sealed = Arc::new(Sealed::new(
-            self.sealed.iter().cloned().chain(own),
-            workspace,
-        ));
-        let mut taken = false;
-        for Mount {
-            dir,
-            host,
-            guest,
-            writable,
-            only,
-        } in &permit.mounts
-        {
-            let overlaps = *writable && sealed.overlaps(host);
-            let handle = dir.try_clone()?.into_std_file();
-            taken |= guest == SCRATCH;
-            files.show(
-                handle,
-                guest.clone(),
-                *writable,
-                only.clone(),
-                budgets.disk.clone(),
-                overlaps.then(|| Arc::clone(&sealed)),
-            );
-        }
-        let at = if taken { "/scratch" } else { SCRATCH };
-        let handle = cap_std::fs::Dir::open_ambient_dir(scratch, cap_std::ambient_authority())?
-            .into_std_file();
-        files.show(
-            handle,
-            at.to_owned(),
-            true,
-            None,
-            budgets.scratch.clone(),
-            None,
-        );
-        Ok(files)
     }
 }
 
@@ -452,87 +263,6 @@ fn pool(slots: u32) -> PoolingAllocationConfig {
     pool
 }
 
-/// A guest's way out of the middle of its code, on its way to the host.
-#[derive(Debug, thiserror::Error)]
-#[error("exit {0}")]
-struct Exit(u8);
-
-struct Budgets {
-    scratch: Budget,
-    disk: Budget,
-}
-
-/// What a script finds in its environment: nothing of ours.
-fn environment(permit: &Permit) -> Vec<(String, String)> {
-    let taken = permit.mounts.iter().any(|mount| mount.guest == SCRATCH);
-    let scratch = if taken { "/scratch" } else { SCRATCH };
-    let version = env!("CARGO_PKG_VERSION");
-    let own = [
-        ("SKILL_NAME", permit.skill.name()),
-        ("SKILL_BASE_DIR", permit.skill_base()),
-        ("SKILL_VERSION", permit.skill.version()),
-        ("SKILLKIT_VERSION", version),
-        ("SKILLRUN_VERSION", version),
-        ("HOME", scratch),
-        ("TMPDIR", scratch),
-        ("PATH", "/usr/local/bin:/usr/bin:/bin"),
-        ("LANG", "C.UTF-8"),
-    ];
-    let mut all: Vec<(String, String)> = own
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-        .collect();
-    if !permit.env.iter().any(|(name, _)| name == "TZ") {
-        all.push(("TZ".into(), "UTC".into()));
-    }
-    all.extend(permit.env.iter().cloned());
-    all
-}
-
-/// Removes the scratch directory; returns a warning if something stays behind.
-async fn remove(scratch: TempDir) -> Option<String> {
-    if std::fs::remove_dir(scratch.path()).is_ok() {
-        let _ = scratch.keep();
-        return None;
-    }
-    // Removing many files takes a while, and the caller's thread is not the place for it.
-    match tokio::task::spawn_blocking(move || scratch.close()).await {
-        Ok(Err(error)) => Some(format!(
-            "the scratch directory was not removed: {}",
-            crate::files::plain(&error)
-        )),
-        _ => None,
-    }
-}
-
-fn met_limits(permit: &Permit, budgets: &Budgets, open_files: bool) -> Vec<String> {
-    let limits = &permit.limits;
-    let met = [
-        (
-            budgets.scratch.met(),
-            format!(
-                "the scratch directory met its limit of {}",
-                show_bytes(limits.scratch)
-            ),
-        ),
-        (
-            budgets.disk.met(),
-            format!("writing met the disk limit of {}", show_bytes(limits.disk)),
-        ),
-        (
-            open_files,
-            format!(
-                "the script met its limit of {} open files",
-                limits.open_files
-            ),
-        ),
-    ];
-    met.into_iter()
-        .filter(|(met, _)| *met)
-        .map(|(_, text)| text)
-        .collect()
-}
-
 fn isolation() -> Isolation {
     Isolation {
         tier: "wasm",
@@ -544,8 +274,4 @@ fn isolation() -> Isolation {
             processes: Hold::Hard,
         },
     }
-}
-
-fn milliseconds(time: std::time::Duration) -> f64 {
-    time.as_secs_f64() * 1e3
 }

@@ -17,33 +17,30 @@ pub(crate) struct Sealed {
 }
 
 impl Sealed {
-    /// Seals `places`, but not what lies in `except`.
+    /// Seals `places`; `except` stays writable although a place around it is sealed.
     pub(crate) fn new(places: impl IntoIterator<Item = PathBuf>, except: Option<PathBuf>) -> Self {
-        let places: Vec<PathBuf> = places.into_iter().map(|place| resolved(&place)).collect();
-        let except = except.filter(|inner| {
-            places
-                .iter()
-                .any(|place| inner != place && inner.starts_with(place))
-        });
+        let places = places.into_iter().map(|place| resolved(&place)).collect();
         Self { places, except }
     }
 
     /// Whether a mount of `folder` could reach a sealed place.
     pub(crate) fn overlaps(&self, folder: &Path) -> bool {
-        self.except.as_deref() != Some(folder)
-            && self
-                .places
-                .iter()
-                .any(|place| place.starts_with(folder) || folder.starts_with(place))
+        self.covers(folder) || self.carried_by(folder)
     }
 
     /// Whether `path`, fully resolved, must not be written.
     pub(crate) fn covers(&self, path: &Path) -> bool {
-        self.places.iter().any(|place| path.starts_with(place))
-            && !self
-                .except
-                .as_ref()
-                .is_some_and(|inner| path.starts_with(inner))
+        self.places
+            .iter()
+            .any(|place| path.starts_with(place) && !self.excepted(place, path))
+    }
+
+    fn excepted(&self, place: &Path, path: &Path) -> bool {
+        let inner = self
+            .except
+            .as_ref()
+            .filter(|inner| *inner != place && inner.starts_with(place));
+        inner.is_some_and(|inner| path.starts_with(inner))
     }
 
     /// Whether moving or removing `path` would move or remove a sealed place.

@@ -1,0 +1,317 @@
+//! `wasi:filesystem` as a guest calls it: what changes nothing is passed on to wasmtime-wasi, what
+//! changes something goes by the rules of [`super::files`] first.
+
+use super::budget::ENTRY;
+use super::file_streams::FileReader;
+use super::files::{Fd, FilesView, link_stays_inside};
+use crate::files::real_path;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::sync::Arc;
+use types::{DescriptorFlags, ErrorCode, Filesize, OpenFlags, PathFlags};
+use wasmtime::component::Resource;
+use wasmtime_wasi::filesystem::Descriptor;
+use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
+use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult, ReaddirIterator};
+
+/// Directories being listed at once; each holds its whole listing on the host.
+const MAX_LISTINGS: usize = 64;
+
+impl preopens::Host for FilesView<'_> {
+    fn get_directories(&mut self) -> wasmtime::Result<Vec<(Fd, String)>> {
+        let mut all = Vec::with_capacity(self.files.places.len());
+        for index in 0..self.files.places.len() {
+            let place = &self.files.places[index];
+            let (dir, guest) = (place.dir.clone(), place.guest.clone());
+            let fd = self.table.push(Descriptor::Dir(dir))?;
+            self.files.open.insert(fd.rep(), index);
+            all.push((fd, guest));
+        }
+        Ok(all)
+    }
+}
+
+impl types::Host for FilesView<'_> {
+    fn convert_error_code(&mut self, error: FsError) -> wasmtime::Result<ErrorCode> {
+        self.inner().convert_error_code(error)
+    }
+
+    fn filesystem_error_code(
+        &mut self,
+        error: Resource<wasmtime::Error>,
+    ) -> wasmtime::Result<Option<ErrorCode>> {
+        self.inner().filesystem_error_code(error)
+    }
+}
+
+impl types::HostDescriptor for FilesView<'_> {
+    async fn advise(
+        &mut self,
+        fd: Fd,
+        offset: Filesize,
+        len: Filesize,
+        advice: types::Advice,
+    ) -> FsResult<()> {
+        self.inner().advise(fd, offset, len, advice).await
+    }
+
+    async fn sync_data(&mut self, fd: Fd) -> FsResult<()> {
+        self.sync(fd).await
+    }
+
+    /// The one file operation that may take long, so it leaves the thread.
+    async fn sync(&mut self, fd: Fd) -> FsResult<()> {
+        let Descriptor::File(file) = self.table.get(&fd)? else {
+            return Ok(());
+        };
+        let file = Arc::clone(&file.file);
+        match tokio::task::spawn_blocking(move || file.sync_all()).await {
+            Ok(synced) => Ok(synced?),
+            Err(_) => Err(ErrorCode::Io.into()),
+        }
+    }
+
+    async fn get_flags(&mut self, fd: Fd) -> FsResult<DescriptorFlags> {
+        self.inner().get_flags(fd).await
+    }
+
+    async fn get_type(&mut self, fd: Fd) -> FsResult<types::DescriptorType> {
+        self.inner().get_type(fd).await
+    }
+
+    async fn set_size(&mut self, fd: Fd, size: Filesize) -> FsResult<()> {
+        let file = self.writable_file(&fd)?;
+        let budget = &self.place(&fd)?.budget;
+        budget.charge_growth(&file.file, size)?;
+        file.file.set_len(size)?;
+        budget.shrunk();
+        Ok(())
+    }
+
+    async fn set_times(
+        &mut self,
+        fd: Fd,
+        atim: types::NewTimestamp,
+        mtim: types::NewTimestamp,
+    ) -> FsResult<()> {
+        if let (Some(sealed), descriptor) = (&self.place(&fd)?.sealed, self.table.get(&fd)?) {
+            let handle = match descriptor {
+                Descriptor::File(file) => &file.file,
+                Descriptor::Dir(dir) => &dir.dir,
+            };
+            if sealed.covers(&real_path(handle.as_ref())?) {
+                return Err(ErrorCode::NotPermitted.into());
+            }
+        }
+        self.inner().set_times(fd, atim, mtim).await
+    }
+
+    async fn read(&mut self, fd: Fd, len: Filesize, offset: Filesize) -> FsResult<(Vec<u8>, bool)> {
+        self.inner().read(fd, len, offset).await
+    }
+
+    async fn write(&mut self, fd: Fd, buf: Vec<u8>, offset: Filesize) -> FsResult<Filesize> {
+        let file = self.writable_file(&fd)?;
+        let end = offset.saturating_add(buf.len() as u64);
+        self.place(&fd)?.budget.charge_growth(&file.file, end)?;
+        Ok(file.file.write_at(&buf, offset)? as Filesize)
+    }
+
+    async fn read_directory(&mut self, fd: Fd) -> FsResult<Resource<ReaddirIterator>> {
+        if self.place(&fd)?.only.is_some() {
+            return Err(ErrorCode::Access.into());
+        }
+        if self.files.listings >= MAX_LISTINGS {
+            self.files.met_max_open = true;
+            return Err(ErrorCode::Quota.into());
+        }
+        let listing = self.inner().read_directory(fd).await?;
+        self.files.listings += 1;
+        Ok(listing)
+    }
+
+    async fn create_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
+        self.change(&fd, &path)?;
+        self.place(&fd)?.budget.charge(ENTRY)?;
+        self.inner().create_directory_at(fd, path).await
+    }
+
+    async fn stat(&mut self, fd: Fd) -> FsResult<types::DescriptorStat> {
+        self.inner().stat(fd).await
+    }
+
+    async fn stat_at(
+        &mut self,
+        fd: Fd,
+        follow: PathFlags,
+        path: String,
+    ) -> FsResult<types::DescriptorStat> {
+        self.look(&fd, &path)?;
+        self.inner().stat_at(fd, follow, path).await
+    }
+
+    async fn set_times_at(
+        &mut self,
+        fd: Fd,
+        follow: PathFlags,
+        path: String,
+        atim: types::NewTimestamp,
+        mtim: types::NewTimestamp,
+    ) -> FsResult<()> {
+        if path != "." {
+            self.change(&fd, &path)?;
+        }
+        // Where something is sealed a link is not followed: it might lead there.
+        let follow = if self.place(&fd)?.sealed.is_some() {
+            PathFlags::empty()
+        } else {
+            follow
+        };
+        self.inner()
+            .set_times_at(fd, follow, path, atim, mtim)
+            .await
+    }
+
+    async fn link_at(
+        &mut self,
+        fd: Fd,
+        follow: PathFlags,
+        old: String,
+        new_fd: Fd,
+        new: String,
+    ) -> FsResult<()> {
+        self.same_place(&fd, &new_fd)?;
+        self.change(&fd, &old)?;
+        self.change(&new_fd, &new)?;
+        self.place(&fd)?.budget.charge(ENTRY)?;
+        self.inner().link_at(fd, follow, old, new_fd, new).await
+    }
+
+    async fn open_at(
+        &mut self,
+        fd: Fd,
+        follow: PathFlags,
+        path: String,
+        how: OpenFlags,
+        flags: DescriptorFlags,
+    ) -> FsResult<Fd> {
+        if self.files.open.len() >= self.files.max_open + self.files.places.len() {
+            self.files.met_max_open = true;
+            return Err(ErrorCode::Quota.into());
+        }
+        let place = self
+            .files
+            .open
+            .get(&fd.rep())
+            .copied()
+            .ok_or(ErrorCode::BadDescriptor)?;
+        let opened = self.open(&fd, follow, &path, how, flags)?;
+        self.adopt(place, opened)
+    }
+
+    fn drop(&mut self, fd: Fd) -> wasmtime::Result<()> {
+        // The last handle of a removed file gives its bytes back.
+        if let (Ok(place), Ok(file)) = (self.place(&fd), self.writable_file(&fd))
+            && file.file.metadata().is_ok_and(|meta| meta.nlink() == 0)
+        {
+            place.budget.shrunk();
+        }
+        self.files.open.remove(&fd.rep());
+        self.inner().drop(fd)
+    }
+
+    async fn readlink_at(&mut self, fd: Fd, path: String) -> FsResult<String> {
+        self.look(&fd, &path)?;
+        self.inner().readlink_at(fd, path).await
+    }
+
+    async fn remove_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
+        self.change(&fd, &path)?;
+        self.place(&fd)?.budget.shrunk();
+        self.inner().remove_directory_at(fd, path).await
+    }
+
+    async fn rename_at(&mut self, fd: Fd, old: String, new_fd: Fd, new: String) -> FsResult<()> {
+        self.same_place(&fd, &new_fd)?;
+        self.change(&fd, &old)?;
+        self.change(&new_fd, &new)?;
+        self.place(&fd)?.budget.shrunk();
+        self.inner().rename_at(fd, old, new_fd, new).await
+    }
+
+    async fn symlink_at(&mut self, fd: Fd, target: String, path: String) -> FsResult<()> {
+        self.change(&fd, &path)?;
+        // The guest could not follow it out, but whoever opens the directory later would.
+        if !link_stays_inside(&target) {
+            return Err(ErrorCode::NotPermitted.into());
+        }
+        self.place(&fd)?.budget.charge(ENTRY)?;
+        self.inner().symlink_at(fd, target, path).await
+    }
+
+    async fn unlink_file_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
+        self.change(&fd, &path)?;
+        self.place(&fd)?.budget.shrunk();
+        self.inner().unlink_file_at(fd, path).await
+    }
+
+    fn read_via_stream(&mut self, fd: Fd, offset: Filesize) -> FsResult<Resource<DynInputStream>> {
+        let file = Arc::clone(&self.file(&fd)?.file);
+        let reader: DynInputStream = Box::new(FileReader { file, at: offset });
+        Ok(self.table.push(reader)?)
+    }
+
+    fn write_via_stream(
+        &mut self,
+        fd: Fd,
+        offset: Filesize,
+    ) -> FsResult<Resource<DynOutputStream>> {
+        self.stream(&fd, Some(offset))
+    }
+
+    fn append_via_stream(&mut self, fd: Fd) -> FsResult<Resource<DynOutputStream>> {
+        self.stream(&fd, None)
+    }
+
+    async fn is_same_object(&mut self, a: Fd, b: Fd) -> wasmtime::Result<bool> {
+        self.inner().is_same_object(a, b).await
+    }
+
+    async fn metadata_hash(&mut self, fd: Fd) -> FsResult<types::MetadataHashValue> {
+        self.inner().metadata_hash(fd).await
+    }
+
+    async fn metadata_hash_at(
+        &mut self,
+        fd: Fd,
+        follow: PathFlags,
+        path: String,
+    ) -> FsResult<types::MetadataHashValue> {
+        self.look(&fd, &path)?;
+        self.inner().metadata_hash_at(fd, follow, path).await
+    }
+}
+
+impl types::HostDirectoryEntryStream for FilesView<'_> {
+    async fn read_directory_entry(
+        &mut self,
+        listing: Resource<ReaddirIterator>,
+    ) -> FsResult<Option<types::DirectoryEntry>> {
+        loop {
+            let next = Resource::new_borrow(listing.rep());
+            match self.inner().read_directory_entry(next).await {
+                Err(error) => match error.downcast() {
+                    // One name that WASI cannot say does not hide the others.
+                    Ok(ErrorCode::IllegalByteSequence) => {}
+                    Ok(code) => return Err(code.into()),
+                    Err(trap) => return Err(FsError::trap(trap)),
+                },
+                entry => return entry,
+            }
+        }
+    }
+
+    fn drop(&mut self, listing: Resource<ReaddirIterator>) -> wasmtime::Result<()> {
+        self.files.listings = self.files.listings.saturating_sub(1);
+        types::HostDirectoryEntryStream::drop(&mut self.inner(), listing)
+    }
+}

@@ -1,0 +1,349 @@
+//! One run's sandbox: what the guest holds and sees, from the permit alone, until it is gone.
+
+use super::budget::Budget;
+use super::deadline::End;
+use super::files::{Files, FilesView};
+use super::memory::Memory;
+use super::sealed::Sealed;
+use crate::decision::{Mount, Permit};
+use crate::error::Error;
+use crate::files::plain;
+use crate::limits::{Limits, show_bytes, show_duration};
+use crate::outcome::{Status, Usage};
+use crate::runtime::output::{Kept, Output};
+use crate::runtime::{Chunk, Stream};
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tempfile::TempDir;
+use tokio::io::AsyncRead;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use wasmtime::component::{ComponentExportIndex, InstancePre, ResourceTable};
+use wasmtime::{Engine, Store, Trap};
+use wasmtime_wasi::cli::AsyncStdinStream;
+use wasmtime_wasi::p2::pipe::MemoryInputPipe;
+use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
+
+/// Fuel between two looks at the clock: well under a millisecond of work.
+const SLICE: u64 = 1_000_000;
+/// Handles of one guest: files, streams, timers, errors.
+const MAX_HANDLES: usize = 4096;
+/// Bytes that one call may carry from the guest to the host. Guests write in pieces of 64 KiB.
+const MAX_CALL: usize = 4 << 20;
+/// Random bytes in one call.
+const MAX_RANDOM: u64 = 16 << 20;
+/// From this size on a guest's memory takes milliseconds to give back.
+const LARGE: u64 = 64 << 20;
+/// Where a script sees its scratch directory.
+const SCRATCH: &str = "/tmp";
+
+/// What one guest holds.
+pub(super) struct State {
+    wasi: WasiCtx,
+    table: ResourceTable,
+    files: Files,
+    memory: Memory,
+}
+
+impl WasiView for State {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView {
+            ctx: &mut self.wasi,
+            table: &mut self.table,
+        }
+    }
+}
+
+impl State {
+    pub(super) fn files(&mut self) -> FilesView<'_> {
+        FilesView {
+            files: &mut self.files,
+            table: &mut self.table,
+        }
+    }
+}
+
+/// A guest about to run, running, or just ended.
+pub(super) struct Sandbox {
+    store: Store<State>,
+    fuel: u64,
+    stdout: Output,
+    stderr: Output,
+    scratch: TempDir,
+    scratch_budget: Budget,
+    disk_budget: Budget,
+}
+
+type Stdin = Box<dyn AsyncRead + Send + Sync + Unpin>;
+
+impl Sandbox {
+    pub(super) fn new(
+        engine: &Engine,
+        permit: &Permit,
+        sealed: &[PathBuf],
+        stdin: Option<Stdin>,
+        sink: Option<mpsc::Sender<Chunk>>,
+    ) -> Result<Self, Error> {
+        let failed = |error: io::Error| Error::Sandbox(plain(&error));
+        let limits = &permit.limits;
+        let scratch = tempfile::Builder::new().prefix("skillrun-").tempdir();
+        let scratch = scratch.map_err(failed)?;
+        let scratch_budget = Budget::new(limits.scratch, Some(scratch.path().to_owned()));
+        let disk_budget = Budget::new(limits.disk, None);
+        let mut files = show_mounts(permit, sealed, &disk_budget).map_err(failed)?;
+        let private = Dir::open_ambient_dir(scratch.path(), ambient_authority()).map_err(failed)?;
+        let at = scratch_path(permit).to_owned();
+        files.show(
+            private.into_std_file(),
+            at,
+            true,
+            None,
+            scratch_budget.clone(),
+            None,
+        );
+
+        let stdout = Output::new(Stream::Stdout, limits.output, sink.clone());
+        let stderr = Output::new(Stream::Stderr, limits.output, sink);
+        let mut wasi = WasiCtxBuilder::new();
+        wasi.allow_blocking_current_thread(true)
+            .max_random_size(MAX_RANDOM)
+            .stdout(stdout.clone())
+            .stderr(stderr.clone())
+            .envs(&environment(permit));
+        match stdin {
+            Some(reader) if permit.input.is_empty() => wasi.stdin(AsyncStdinStream::new(reader)),
+            _ => wasi.stdin(MemoryInputPipe::new(permit.input.clone())),
+        };
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(MAX_HANDLES);
+        let memory = Memory::new(limits.memory);
+        let mut store = Store::new(
+            engine,
+            State {
+                wasi: wasi.build(),
+                table,
+                files,
+                memory,
+            },
+        );
+        store.limiter(|state| &mut state.memory);
+        store.set_hostcall_fuel(MAX_CALL);
+        let fuel = limits.fuel.unwrap_or(u64::MAX);
+        let metered = store
+            .set_fuel(fuel)
+            .and_then(|()| store.fuel_async_yield_interval(Some(SLICE)));
+        metered.map_err(|error| Error::Sandbox(format!("{error:#}")))?;
+        Ok(Self {
+            store,
+            fuel,
+            stdout,
+            stderr,
+            scratch,
+            scratch_budget,
+            disk_budget,
+        })
+    }
+
+    /// Makes a fresh guest and runs the script in it; returns its exit code.
+    pub(super) async fn run(
+        &mut self,
+        guest: &InstancePre<State>,
+        run: &ComponentExportIndex,
+        permit: &Permit,
+    ) -> wasmtime::Result<u8> {
+        let store = &mut self.store;
+        let guest = guest.instantiate_async(&mut *store).await?;
+        let run =
+            guest.get_typed_func::<(&str, &[u8], &[String], &str), (u8,)>(&mut *store, run)?;
+        let script = format!("{}/{}", permit.skill_base(), permit.script.path());
+        let cwd = permit.workspace.as_deref().unwrap_or(permit.skill_base());
+        let asked = (
+            script.as_str(),
+            permit.source.as_slice(),
+            permit.args.as_slice(),
+            cwd,
+        );
+        Ok(run.call_async(store, asked).await?.0)
+    }
+
+    /// What the way it ended means; what the script could not say itself is added to its stderr.
+    pub(super) fn verdict(&self, end: End<wasmtime::Result<u8>>, limits: &Limits) -> (Status, i32) {
+        let error = match end {
+            End::Returned(Ok(code)) => return (Status::Exited, code.into()),
+            End::Returned(Err(error)) => error,
+            End::TimedOut => {
+                let limit = show_duration(limits.time);
+                self.stderr.note(&format!("Timeout: stopped after {limit}"));
+                return (Status::TimedOut, 124);
+            }
+            End::Stopped => return (Status::Cancelled, 130),
+        };
+        if let Some(Exit(code)) = error.downcast_ref() {
+            return (Status::Exited, (*code).into());
+        }
+        match error.downcast_ref::<Trap>() {
+            Some(Trap::OutOfFuel) => {
+                self.stderr.note(&format!(
+                    "Out of fuel: the budget of {} is spent",
+                    self.fuel
+                ));
+                (Status::OutOfFuel, 124)
+            }
+            _ if self.store.data().memory.denied => {
+                let limit = show_bytes(limits.memory);
+                self.stderr
+                    .note(&format!("Out of memory: the limit is {limit}"));
+                (Status::OutOfMemory, 137)
+            }
+            trap => {
+                let why = trap.map_or_else(|| format!("{error:#}"), ToString::to_string);
+                self.stderr
+                    .note(&format!("Trapped: the interpreter failed: {why}"));
+                (Status::Trapped, 134)
+            }
+        }
+    }
+
+    pub(super) fn usage(&self, cpu: Duration) -> Usage {
+        Usage {
+            fuel: Some(self.fuel - self.store.get_fuel().unwrap_or(0)),
+            peak_memory_bytes: self.store.data().memory.peak,
+            cpu_time_ms: cpu.as_secs_f64() * 1e3,
+        }
+    }
+
+    /// The limits that the script met and may not have told of.
+    pub(super) fn met_limits(&self, limits: &Limits) -> Vec<String> {
+        let files = self.store.data().files.met_max_open();
+        let met = [
+            (
+                self.scratch_budget.met(),
+                format!(
+                    "the scratch directory met its limit of {}",
+                    show_bytes(limits.scratch)
+                ),
+            ),
+            (
+                self.disk_budget.met(),
+                format!("writing met the disk limit of {}", show_bytes(limits.disk)),
+            ),
+            (
+                files,
+                format!(
+                    "the script met its limit of {} open files",
+                    limits.open_files
+                ),
+            ),
+        ];
+        met.into_iter()
+            .filter(|(met, _)| *met)
+            .map(|(_, text)| text)
+            .collect()
+    }
+
+    /// What was kept of stdout and stderr.
+    pub(super) fn output(&self) -> (Kept, Kept) {
+        (self.stdout.take(), self.stderr.take())
+    }
+
+    /// Removes everything of it, then frees its slot; returns a warning if something stays behind.
+    pub(super) async fn take_down(self, slot: OwnedSemaphorePermit) -> Option<String> {
+        let Self { store, scratch, .. } = self;
+        if store.data().memory.peak > LARGE {
+            // The script has ended; giving its memory back takes longer than a caller who set a
+            // time limit should wait.
+            drop(tokio::task::spawn_blocking(move || drop((store, slot))));
+        } else {
+            drop((store, slot));
+        }
+        if std::fs::remove_dir(scratch.path()).is_ok() {
+            let _ = scratch.keep();
+            return None;
+        }
+        // Removing many files takes a while, and the caller's thread is not the place for it.
+        match tokio::task::spawn_blocking(move || scratch.close()).await {
+            Ok(Err(error)) => Some(format!(
+                "the scratch directory was not removed: {}",
+                plain(&error)
+            )),
+            _ => None,
+        }
+    }
+}
+
+/// A guest's way out of the middle of its code, on its way to the host.
+#[derive(Debug, thiserror::Error)]
+#[error("exit {0}")]
+pub(super) struct Exit(pub(super) u8);
+
+/// The directories of the permit as the guest sees them.
+fn show_mounts(permit: &Permit, sealed: &[PathBuf], budget: &Budget) -> io::Result<Files> {
+    let mut files = Files::new(permit.limits.open_files);
+    let skill = permit.mounts.first().filter(|skill| !skill.writable);
+    let places = sealed
+        .iter()
+        .cloned()
+        .chain(skill.map(|skill| skill.host.clone()));
+    let workspace = permit
+        .mounts
+        .iter()
+        .find(|mount| Some(&mount.guest) == permit.workspace.as_ref());
+    let sealed = Arc::new(Sealed::new(
+        places,
+        workspace.map(|mount| mount.host.clone()),
+    ));
+    for Mount {
+        dir,
+        host,
+        guest,
+        writable,
+        only,
+    } in &permit.mounts
+    {
+        let overlaps = *writable && sealed.overlaps(host);
+        files.show(
+            dir.try_clone()?.into_std_file(),
+            guest.clone(),
+            *writable,
+            only.clone(),
+            budget.clone(),
+            overlaps.then(|| Arc::clone(&sealed)),
+        );
+    }
+    Ok(files)
+}
+
+/// Where the script sees its scratch directory: `/tmp`, unless something granted is there.
+fn scratch_path(permit: &Permit) -> &'static str {
+    let taken = permit.mounts.iter().any(|mount| mount.guest == SCRATCH);
+    if taken { "/scratch" } else { SCRATCH }
+}
+
+/// What a script finds in its environment: nothing of ours.
+fn environment(permit: &Permit) -> Vec<(String, String)> {
+    let scratch = scratch_path(permit);
+    let version = env!("CARGO_PKG_VERSION");
+    let own = [
+        ("SKILL_NAME", permit.skill.name()),
+        ("SKILL_BASE_DIR", permit.skill_base()),
+        ("SKILL_VERSION", permit.skill.version()),
+        ("SKILLKIT_VERSION", version),
+        ("SKILLRUN_VERSION", version),
+        ("HOME", scratch),
+        ("TMPDIR", scratch),
+        ("PATH", "/usr/local/bin:/usr/bin:/bin"),
+        ("LANG", "C.UTF-8"),
+    ];
+    let mut all: Vec<(String, String)> = own
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect();
+    if !permit.env.iter().any(|(name, _)| name == "TZ") {
+        all.push(("TZ".into(), "UTC".into()));
+    }
+    all.extend(permit.env.iter().cloned());
+    all
+}
