@@ -2,6 +2,7 @@
 
 use crate::args::{Run, Runtime};
 use crate::failure::{self, Failure, say};
+use crate::list::printable;
 use crate::{places, runtimes};
 use skillrun::{
     Chunk, Decision, Grant, Host, Live, Outcome, Paths, Policy, Request, Status, Stream, Tier,
@@ -29,8 +30,8 @@ pub(crate) fn run(args: Run) -> Result<u8, Failure> {
                 "warning",
                 &format!(
                     "skill `{}` hides `{}`",
-                    found.skill.path().display(),
-                    hidden.display()
+                    printable(&found.skill.path().display().to_string()),
+                    printable(&hidden.display().to_string())
                 ),
             );
         }

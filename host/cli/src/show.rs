@@ -16,8 +16,8 @@ pub(crate) fn show(args: &Show) -> Result<u8, Failure> {
             "warning",
             &format!(
                 "skill `{}` hides `{}`",
-                skill.path().display(),
-                hidden.display()
+                printable(&skill.path().display().to_string()),
+                printable(&hidden.display().to_string())
             ),
         );
     }

@@ -190,7 +190,7 @@ fn outcome(permit: &Permit, runtime: &str, ended: Ended) -> Outcome {
         if kept.truncated {
             warnings.push(format!(
                 "{name} of `{}` was cut at {}: it wrote {} bytes",
-                permit.script.path(),
+                crate::files::show(permit.script.path()),
                 crate::limits::show_bytes(permit.limits.output),
                 kept.total
             ));
@@ -199,7 +199,7 @@ fn outcome(permit: &Permit, runtime: &str, ended: Ended) -> Outcome {
     if status == Status::TimedOut {
         warnings.push(format!(
             "`{}` was stopped at its time limit of {}",
-            permit.script.path(),
+            crate::files::show(permit.script.path()),
             crate::limits::show_duration(permit.limits.time)
         ));
     }

@@ -68,6 +68,13 @@ pub(crate) fn discover(root: &Dir, root_path: &Path) -> Vec<Script> {
 }
 
 fn walk(root: &Dir, root_path: &Path, below: &str) -> Vec<Script> {
+    // walkdir would follow a link at the top wherever it leads; the handle on the skill does not.
+    if root
+        .open_dir(if below.is_empty() { "." } else { below })
+        .is_err()
+    {
+        return Vec::new();
+    }
     let top = root_path.join(below);
     let enter = |entry: &walkdir::DirEntry| {
         let name = entry.file_name().to_string_lossy();
@@ -89,7 +96,7 @@ fn walk(root: &Dir, root_path: &Path, below: &str) -> Vec<Script> {
                 .strip_prefix(root_path)
                 .ok()?
                 .to_str()?
-                .replace('\\', "/");
+                .to_owned();
             let is_file = entry.file_type().is_file()
                 || (entry.path_is_symlink()
                     && root.metadata(&relative).is_ok_and(|meta| meta.is_file()));

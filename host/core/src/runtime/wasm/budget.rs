@@ -28,6 +28,8 @@ struct Account {
     shrunk: bool,
     open: Vec<Weak<File>>,
     met: bool,
+    /// Whether it was counted anew since somebody asked: that takes a while.
+    counted: bool,
 }
 
 impl Budget {
@@ -39,6 +41,7 @@ impl Budget {
             shrunk: false,
             open: Vec::new(),
             met: false,
+            counted: false,
         };
         Self(Arc::new(Mutex::new(account)))
     }
@@ -84,6 +87,11 @@ impl Budget {
         });
     }
 
+    /// Whether it was counted anew since the last question.
+    pub(crate) fn was_counted(&self) -> bool {
+        self.with(|account| std::mem::take(&mut account.counted))
+    }
+
     /// Whether the limit was met.
     pub(crate) fn met(&self) -> bool {
         self.with(|account| account.met)
@@ -97,13 +105,18 @@ impl Budget {
 impl Account {
     fn recount(&mut self) {
         let Some(folder) = &self.private else { return };
-        let named: u64 = WalkDir::new(folder)
+        self.shrunk = false;
+        self.counted = true;
+        let named: Result<u64, walkdir::Error> = WalkDir::new(folder)
             .min_depth(1)
             .into_iter()
-            .filter_map(Result::ok)
-            .filter_map(|entry| entry.metadata().ok())
-            .map(|meta| ENTRY + if meta.is_file() { meta.len() } else { 0 })
+            .map(|entry| {
+                let meta = entry?.metadata()?;
+                Ok(ENTRY + if meta.is_file() { meta.len() } else { 0 })
+            })
             .sum();
+        // What cannot be seen (a path can be made too long to follow) is not taken for gone.
+        let Ok(named) = named else { return };
         self.open.retain(|file| file.strong_count() > 0);
         let unnamed: u64 = self
             .open
@@ -114,7 +127,6 @@ impl Account {
             .map(|meta| ENTRY + meta.len())
             .sum();
         self.used = named + unnamed;
-        self.shrunk = false;
     }
 }
 

@@ -15,7 +15,7 @@ use cap_primitives::fs::{FollowSymlinks, OpenOptions, OpenOptionsExt as _};
 use std::collections::HashMap;
 use std::fs::File as StdFile;
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 use std::sync::Arc;
 use types::{DescriptorFlags, ErrorCode, Filesize, OpenFlags, PathFlags};
 use wasmtime::component::{HasData, Resource, ResourceTable};
@@ -148,20 +148,49 @@ impl FilesView<'_> {
         }
     }
 
-    /// Lets a guest change the entry `path` of a directory.
-    pub(super) fn change(&self, fd: &Fd, path: &str) -> FsResult<()> {
+    /// Lets a guest change the entry `path` of a directory; returns where to change it.
+    ///
+    /// Where something is sealed that is a handle on the directory that was checked and a bare name:
+    /// resolved a second time, the path could lead elsewhere, for another run may exchange a
+    /// directory for a link meanwhile.
+    pub(super) fn change(&self, fd: &Fd, path: &str) -> FsResult<Option<(Dir, String)>> {
         let place = self.place(fd)?;
         let dir = self.dir(fd)?;
         if place.only.is_some() || dir.perms.write_not_permitted() {
             return Err(ErrorCode::NotPermitted.into());
         }
-        if let Some(sealed) = &place.sealed {
-            let real = real_entry(&dir.dir, path)?;
-            if sealed.covers(&real) || sealed.carried_by(&real) {
-                return Err(ErrorCode::NotPermitted.into());
-            }
+        let Some(sealed) = &place.sealed else {
+            return Ok(None);
+        };
+        let (parent, name) = split_entry(path)?;
+        let parent = cap_primitives::fs::open_dir(&dir.dir, parent)?;
+        let real = real_path(&parent)?.join(name);
+        if sealed.covers(&real) || sealed.carried_by(&real) {
+            return Err(ErrorCode::NotPermitted.into());
         }
-        Ok(())
+        let parent = Dir::new(parent, dir.perms, dir.open_mode, true);
+        Ok(Some((parent, name.to_owned())))
+    }
+
+    /// Like [`Self::change`], as a descriptor for wasmtime-wasi; [`Self::done`] takes it back.
+    pub(super) fn spot(&mut self, fd: &Fd, path: String) -> FsResult<(Fd, String)> {
+        match self.change(fd, &path)? {
+            None => Ok((Resource::new_borrow(fd.rep()), path)),
+            Some((dir, name)) => Ok((self.table.push(Descriptor::Dir(dir))?, name)),
+        }
+    }
+
+    pub(super) fn done(&mut self, spot: Fd) {
+        if spot.owned() {
+            let _ = self.table.delete(spot);
+        }
+    }
+
+    /// Lets the clock be looked at after work that took long and cost the guest no fuel.
+    pub(super) async fn breathe(&mut self, fd: &Fd) {
+        if self.place(fd).is_ok_and(|place| place.budget.was_counted()) {
+            tokio::task::yield_now().await;
+        }
     }
 
     pub(super) fn adopt(&mut self, place: usize, descriptor: Descriptor) -> FsResult<Fd> {
@@ -223,10 +252,15 @@ impl FilesView<'_> {
         let opened = match there {
             Ok(file) => file,
             Err(error) if creates && error.kind() == io::ErrorKind::NotFound => {
-                self.change(at, path)?;
+                let spot = self.change(at, path)?;
                 place.budget.charge(ENTRY)?;
                 options.create_new(true);
-                cap_primitives::fs::open(&dir.dir, path.as_ref(), &options)?
+                match spot {
+                    Some((parent, name)) => {
+                        cap_primitives::fs::open(&parent.dir, name.as_ref(), &options)?
+                    }
+                    None => cap_primitives::fs::open(&dir.dir, path.as_ref(), &options)?,
+                }
             }
             Err(error) => return Err(error.into()),
         };
@@ -278,6 +312,23 @@ impl FilesView<'_> {
         Ok(self.table.push(writer)?)
     }
 
+    pub(super) fn two_spots(
+        &mut self,
+        fd: &Fd,
+        old: String,
+        new_fd: &Fd,
+        new: String,
+    ) -> FsResult<((Fd, String), (Fd, String))> {
+        let from = self.spot(fd, old)?;
+        match self.spot(new_fd, new) {
+            Ok(to) => Ok((from, to)),
+            Err(error) => {
+                self.done(from.0);
+                Err(error)
+            }
+        }
+    }
+
     /// A name does not move from one budget to another; guests copy instead, as between disks.
     pub(super) fn same_place(&self, a: &Fd, b: &Fd) -> FsResult<()> {
         match self.files.open.get(&a.rep()) == self.files.open.get(&b.rep()) {
@@ -287,19 +338,22 @@ impl FilesView<'_> {
     }
 }
 
-/// Where the entry `path` of `dir` really is, its last part unresolved.
-fn real_entry(dir: &StdFile, path: &str) -> FsResult<PathBuf> {
+/// The directory of an entry and its name.
+fn split_entry(path: &str) -> FsResult<(&Path, &str)> {
     let path = Path::new(path);
-    let name = match path.components().next_back() {
-        Some(Component::Normal(name)) => name,
-        _ => return Err(ErrorCode::NotPermitted.into()),
+    let (Some(Component::Normal(name)), Some(parent)) =
+        (path.components().next_back(), path.parent())
+    else {
+        return Err(ErrorCode::NotPermitted.into());
     };
-    let parent = match path.parent() {
-        None => return Err(ErrorCode::NotPermitted.into()),
-        Some(parent) if parent.as_os_str().is_empty() => real_path(dir)?,
-        Some(parent) => real_path(&cap_primitives::fs::open_dir(dir, parent)?)?,
-    };
-    Ok(parent.join(name))
+    let name = name.to_str().ok_or(ErrorCode::IllegalByteSequence)?;
+    let here = parent.as_os_str().is_empty();
+    Ok((if here { Path::new(".") } else { parent }, name))
+}
+
+/// The same handle, for a call that takes it by value.
+pub(super) fn again(fd: &Fd) -> Fd {
+    Resource::new_borrow(fd.rep())
 }
 
 /// Whether a link to `target` stays inside wherever it, or a directory around it, is moved to.

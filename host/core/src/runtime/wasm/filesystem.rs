@@ -3,8 +3,9 @@
 
 use super::budget::ENTRY;
 use super::file_streams::FileReader;
-use super::files::{Fd, FilesView, link_stays_inside};
+use super::files::{Fd, FilesView, again, link_stays_inside};
 use crate::files::real_path;
+use std::io;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::sync::Arc;
 use types::{DescriptorFlags, ErrorCode, Filesize, OpenFlags, PathFlags};
@@ -13,8 +14,43 @@ use wasmtime_wasi::filesystem::Descriptor;
 use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult, ReaddirIterator};
 
-/// Directories being listed at once; each holds its whole listing on the host.
+/// Directories being listed at once; each holds a handle and one piece of the listing.
 const MAX_LISTINGS: usize = 64;
+
+/// A directory being listed, read piece by piece: a whole listing may be millions of names, and
+/// reading it in one call would hold up the clock.
+struct Listing(rustix::fs::Dir);
+
+impl Listing {
+    fn next(&mut self) -> FsResult<Option<types::DirectoryEntry>> {
+        use rustix::fs::FileType;
+        loop {
+            let entry = match self.0.read() {
+                None => return Ok(None),
+                Some(entry) => entry.map_err(io::Error::from)?,
+            };
+            // A name that WASI cannot say does not hide the others.
+            let Ok(name) = entry.file_name().to_str() else {
+                continue;
+            };
+            if matches!(name, "." | "..") {
+                continue;
+            }
+            let type_ = match entry.file_type() {
+                FileType::RegularFile => types::DescriptorType::RegularFile,
+                FileType::Directory => types::DescriptorType::Directory,
+                FileType::Symlink => types::DescriptorType::SymbolicLink,
+                FileType::Fifo => types::DescriptorType::Fifo,
+                FileType::Socket => types::DescriptorType::Socket,
+                FileType::BlockDevice => types::DescriptorType::BlockDevice,
+                FileType::CharacterDevice => types::DescriptorType::CharacterDevice,
+                _ => types::DescriptorType::Unknown,
+            };
+            let name = name.to_owned();
+            return Ok(Some(types::DirectoryEntry { type_, name }));
+        }
+    }
+}
 
 impl preopens::Host for FilesView<'_> {
     fn get_directories(&mut self) -> wasmtime::Result<Vec<(Fd, String)>> {
@@ -81,9 +117,11 @@ impl types::HostDescriptor for FilesView<'_> {
     async fn set_size(&mut self, fd: Fd, size: Filesize) -> FsResult<()> {
         let file = self.writable_file(&fd)?;
         let budget = &self.place(&fd)?.budget;
-        budget.charge_growth(&file.file, size)?;
-        file.file.set_len(size)?;
-        budget.shrunk();
+        let charged = budget.charge_growth(&file.file, size);
+        self.breathe(&fd).await;
+        charged?;
+        self.writable_file(&fd)?.file.set_len(size)?;
+        self.place(&fd)?.budget.shrunk();
         Ok(())
     }
 
@@ -112,7 +150,10 @@ impl types::HostDescriptor for FilesView<'_> {
     async fn write(&mut self, fd: Fd, buf: Vec<u8>, offset: Filesize) -> FsResult<Filesize> {
         let file = self.writable_file(&fd)?;
         let end = offset.saturating_add(buf.len() as u64);
-        self.place(&fd)?.budget.charge_growth(&file.file, end)?;
+        let charged = self.place(&fd)?.budget.charge_growth(&file.file, end);
+        self.breathe(&fd).await;
+        charged?;
+        let file = self.writable_file(&fd)?;
         Ok(file.file.write_at(&buf, offset)? as Filesize)
     }
 
@@ -124,15 +165,21 @@ impl types::HostDescriptor for FilesView<'_> {
             self.files.met_max_open = true;
             return Err(ErrorCode::Quota.into());
         }
-        let listing = self.inner().read_directory(fd).await?;
+        let listing = rustix::fs::Dir::read_from(&self.dir(&fd)?.dir).map_err(io::Error::from)?;
+        let listing = self.table.push(Listing(listing))?;
         self.files.listings += 1;
-        Ok(listing)
+        // The table knows what is behind the number; the binding's type is only its name for it.
+        Ok(Resource::new_own(listing.rep()))
     }
 
     async fn create_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
         self.change(&fd, &path)?;
         self.place(&fd)?.budget.charge(ENTRY)?;
-        self.inner().create_directory_at(fd, path).await
+        self.breathe(&fd).await;
+        let (at, name) = self.spot(&fd, path)?;
+        let made = self.inner().create_directory_at(again(&at), name).await;
+        self.done(at);
+        made
     }
 
     async fn stat(&mut self, fd: Fd) -> FsResult<types::DescriptorStat> {
@@ -157,18 +204,22 @@ impl types::HostDescriptor for FilesView<'_> {
         atim: types::NewTimestamp,
         mtim: types::NewTimestamp,
     ) -> FsResult<()> {
-        if path != "." {
-            self.change(&fd, &path)?;
-        }
+        let (at, path) = match path.as_str() {
+            "." => (again(&fd), path),
+            _ => self.spot(&fd, path)?,
+        };
         // Where something is sealed a link is not followed: it might lead there.
         let follow = if self.place(&fd)?.sealed.is_some() {
             PathFlags::empty()
         } else {
             follow
         };
-        self.inner()
-            .set_times_at(fd, follow, path, atim, mtim)
-            .await
+        let set = self
+            .inner()
+            .set_times_at(again(&at), follow, path, atim, mtim)
+            .await;
+        self.done(at);
+        set
     }
 
     async fn link_at(
@@ -183,7 +234,13 @@ impl types::HostDescriptor for FilesView<'_> {
         self.change(&fd, &old)?;
         self.change(&new_fd, &new)?;
         self.place(&fd)?.budget.charge(ENTRY)?;
-        self.inner().link_at(fd, follow, old, new_fd, new).await
+        self.breathe(&fd).await;
+        let (from, to) = self.two_spots(&fd, old, &new_fd, new)?;
+        let (a, b) = (again(&from.0), again(&to.0));
+        let linked = self.inner().link_at(a, follow, from.1, b, to.1).await;
+        self.done(from.0);
+        self.done(to.0);
+        linked
     }
 
     async fn open_at(
@@ -204,8 +261,9 @@ impl types::HostDescriptor for FilesView<'_> {
             .get(&fd.rep())
             .copied()
             .ok_or(ErrorCode::BadDescriptor)?;
-        let opened = self.open(&fd, follow, &path, how, flags)?;
-        self.adopt(place, opened)
+        let opened = self.open(&fd, follow, &path, how, flags);
+        self.breathe(&fd).await;
+        self.adopt(place, opened?)
     }
 
     fn drop(&mut self, fd: Fd) -> wasmtime::Result<()> {
@@ -225,17 +283,22 @@ impl types::HostDescriptor for FilesView<'_> {
     }
 
     async fn remove_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        self.change(&fd, &path)?;
+        let (at, name) = self.spot(&fd, path)?;
         self.place(&fd)?.budget.shrunk();
-        self.inner().remove_directory_at(fd, path).await
+        let removed = self.inner().remove_directory_at(again(&at), name).await;
+        self.done(at);
+        removed
     }
 
     async fn rename_at(&mut self, fd: Fd, old: String, new_fd: Fd, new: String) -> FsResult<()> {
         self.same_place(&fd, &new_fd)?;
-        self.change(&fd, &old)?;
-        self.change(&new_fd, &new)?;
+        let (from, to) = self.two_spots(&fd, old, &new_fd, new)?;
         self.place(&fd)?.budget.shrunk();
-        self.inner().rename_at(fd, old, new_fd, new).await
+        let (a, b) = (again(&from.0), again(&to.0));
+        let renamed = self.inner().rename_at(a, from.1, b, to.1).await;
+        self.done(from.0);
+        self.done(to.0);
+        renamed
     }
 
     async fn symlink_at(&mut self, fd: Fd, target: String, path: String) -> FsResult<()> {
@@ -245,13 +308,19 @@ impl types::HostDescriptor for FilesView<'_> {
             return Err(ErrorCode::NotPermitted.into());
         }
         self.place(&fd)?.budget.charge(ENTRY)?;
-        self.inner().symlink_at(fd, target, path).await
+        self.breathe(&fd).await;
+        let (at, name) = self.spot(&fd, path)?;
+        let laid = self.inner().symlink_at(again(&at), target, name).await;
+        self.done(at);
+        laid
     }
 
     async fn unlink_file_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        self.change(&fd, &path)?;
+        let (at, name) = self.spot(&fd, path)?;
         self.place(&fd)?.budget.shrunk();
-        self.inner().unlink_file_at(fd, path).await
+        let removed = self.inner().unlink_file_at(again(&at), name).await;
+        self.done(at);
+        removed
     }
 
     fn read_via_stream(&mut self, fd: Fd, offset: Filesize) -> FsResult<Resource<DynInputStream>> {
@@ -296,22 +365,14 @@ impl types::HostDirectoryEntryStream for FilesView<'_> {
         &mut self,
         listing: Resource<ReaddirIterator>,
     ) -> FsResult<Option<types::DirectoryEntry>> {
-        loop {
-            let next = Resource::new_borrow(listing.rep());
-            match self.inner().read_directory_entry(next).await {
-                Err(error) => match error.downcast() {
-                    // One name that WASI cannot say does not hide the others.
-                    Ok(ErrorCode::IllegalByteSequence) => {}
-                    Ok(code) => return Err(code.into()),
-                    Err(trap) => return Err(FsError::trap(trap)),
-                },
-                entry => return entry,
-            }
-        }
+        let listing = Resource::<Listing>::new_borrow(listing.rep());
+        self.table.get_mut(&listing)?.next()
     }
 
     fn drop(&mut self, listing: Resource<ReaddirIterator>) -> wasmtime::Result<()> {
         self.files.listings = self.files.listings.saturating_sub(1);
-        types::HostDirectoryEntryStream::drop(&mut self.inner(), listing)
+        self.table
+            .delete(Resource::<Listing>::new_own(listing.rep()))?;
+        Ok(())
     }
 }

@@ -15,6 +15,7 @@ mod files;
 mod filesystem;
 mod memory;
 mod sandbox;
+mod scratch;
 mod sealed;
 
 use super::{BoxFuture, Ended, Live, Runtime};

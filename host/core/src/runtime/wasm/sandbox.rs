@@ -4,6 +4,7 @@ use super::budget::Budget;
 use super::deadline::End;
 use super::files::{Files, FilesView};
 use super::memory::Memory;
+use super::scratch::Scratch;
 use super::sealed::Sealed;
 use crate::decision::{Mount, Permit};
 use crate::error::Error;
@@ -18,7 +19,6 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use tempfile::TempDir;
 use tokio::io::AsyncRead;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use wasmtime::component::{ComponentExportIndex, InstancePre, ResourceTable};
@@ -72,7 +72,7 @@ pub(super) struct Sandbox {
     fuel: u64,
     stdout: Output,
     stderr: Output,
-    scratch: TempDir,
+    scratch: Scratch,
     scratch_budget: Budget,
     disk_budget: Budget,
 }
@@ -89,8 +89,7 @@ impl Sandbox {
     ) -> Result<Self, Error> {
         let failed = |error: io::Error| Error::Sandbox(plain(&error));
         let limits = &permit.limits;
-        let scratch = tempfile::Builder::new().prefix("skillrun-").tempdir();
-        let scratch = scratch.map_err(failed)?;
+        let scratch = Scratch::new().map_err(failed)?;
         let scratch_budget = Budget::new(limits.scratch, Some(scratch.path().to_owned()));
         let disk_budget = Budget::new(limits.disk, None);
         let mut files = show_mounts(permit, sealed, &disk_budget).map_err(failed)?;
@@ -251,7 +250,9 @@ impl Sandbox {
 
     /// Removes everything of it, then frees its slot; returns a warning if something stays behind.
     pub(super) async fn take_down(self, slot: OwnedSemaphorePermit) -> Option<String> {
-        let Self { store, scratch, .. } = self;
+        let Self {
+            store, mut scratch, ..
+        } = self;
         if store.data().memory.peak > LARGE {
             // The script has ended; giving its memory back takes longer than a caller who set a
             // time limit should wait.
@@ -259,12 +260,11 @@ impl Sandbox {
         } else {
             drop((store, slot));
         }
-        if std::fs::remove_dir(scratch.path()).is_ok() {
-            let _ = scratch.keep();
+        if scratch.remove_empty() {
             return None;
         }
         // Removing many files takes a while, and the caller's thread is not the place for it.
-        match tokio::task::spawn_blocking(move || scratch.close()).await {
+        match tokio::task::spawn_blocking(move || scratch.remove()).await {
             Ok(Err(error)) => Some(format!(
                 "the scratch directory was not removed: {}",
                 plain(&error)

@@ -6,12 +6,15 @@
 //! overlaps a sealed place resolves every name it is about to change and compares where it really
 //! is. Mounts that overlap none, which is nearly all, pay nothing.
 
-use std::path::{Path, PathBuf};
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
 
 /// Places that no script may write.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sealed {
     places: Vec<PathBuf>,
+    /// Links on the way to a place: another in their stead would lead elsewhere.
+    links: Vec<PathBuf>,
     /// A workspace inside the skill is writable although the skill is not.
     except: Option<PathBuf>,
 }
@@ -19,8 +22,14 @@ pub(crate) struct Sealed {
 impl Sealed {
     /// Seals `places`; `except` stays writable although a place around it is sealed.
     pub(crate) fn new(places: impl IntoIterator<Item = PathBuf>, except: Option<PathBuf>) -> Self {
-        let places = places.into_iter().map(|place| resolved(&place)).collect();
-        Self { places, except }
+        let mut links = Vec::new();
+        let places = places.into_iter();
+        let places = places.map(|place| resolved(&place, &mut links)).collect();
+        Self {
+            places,
+            links,
+            except,
+        }
     }
 
     /// Whether a mount of `folder` could reach a sealed place.
@@ -45,20 +54,49 @@ impl Sealed {
 
     /// Whether moving or removing `path` would move or remove a sealed place.
     pub(crate) fn carried_by(&self, path: &Path) -> bool {
-        self.places.iter().any(|place| place.starts_with(path))
+        let mut all = self.places.iter().chain(&self.links);
+        all.any(|place| place.starts_with(path))
     }
 }
 
-/// The real path of a place that may not be there yet: what is there of it is resolved, so that a
-/// link above a policy that nobody has written so far does not hide it.
-fn resolved(place: &Path) -> PathBuf {
-    place
-        .ancestors()
-        .find_map(|there| {
-            let rest = place.strip_prefix(there).ok()?;
-            Some(there.canonicalize().ok()?.join(rest))
-        })
-        .unwrap_or_else(|| place.to_owned())
+/// The kernel follows no more than these.
+const MAX_LINKS: usize = 40;
+
+/// The real path of a place that may not be there yet, also behind links that lead to nothing so
+/// far; each link on the way is noted where it really is.
+fn resolved(place: &Path, links: &mut Vec<PathBuf>) -> PathBuf {
+    let place = std::path::absolute(place).unwrap_or_else(|_| place.to_owned());
+    let mut rest: Vec<OsString> = names(&place).collect();
+    let (mut real, mut followed) = (PathBuf::from("/"), 0);
+    while let Some(name) = rest.pop() {
+        if name == ".." {
+            real.pop();
+            continue;
+        }
+        real.push(&name);
+        if followed < MAX_LINKS
+            && let Ok(target) = real.read_link()
+        {
+            followed += 1;
+            links.push(real.clone());
+            match target.is_absolute() {
+                true => real = PathBuf::from("/"),
+                false => drop(real.pop()),
+            }
+            rest.extend(names(&target));
+        }
+    }
+    real
+}
+
+/// The names of a path, the last one first.
+fn names(path: &Path) -> impl Iterator<Item = OsString> {
+    let parts = path.components().rev();
+    parts.filter_map(|part| match part {
+        Component::Normal(name) => Some(name.to_owned()),
+        Component::ParentDir => Some("..".into()),
+        _ => None,
+    })
 }
 
 #[cfg(test)]
@@ -92,5 +130,18 @@ mod tests {
         assert!(!sealed.overlaps("/no/skill/work".as_ref()));
         assert!(!sealed.covers("/no/skill/work/a".as_ref()));
         assert!(sealed.covers("/no/skill/scripts/a".as_ref()));
+    }
+
+    #[test]
+    fn a_link_on_the_way_to_a_sealed_place_stays_and_so_does_its_missing_target() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        std::os::unix::fs::symlink("elsewhere", top.join(".cache")).unwrap();
+        let sealed = Sealed::new([top.join(".cache/skillrun")], None);
+        assert!(sealed.overlaps(&top));
+        assert!(sealed.carried_by(&top.join(".cache")));
+        assert!(sealed.carried_by(&top.join("elsewhere")));
+        assert!(sealed.covers(&top.join("elsewhere/skillrun/x")));
+        assert!(!sealed.carried_by(&top.join("other")));
     }
 }
