@@ -273,11 +273,7 @@ fn fr_014_a_script_runs_by_the_library_and_has_a_tool_name() {
     };
     let outcome = block_on(host.run(permitted(&host, &Policy::default(), request))).unwrap();
     assert_eq!(outcome.stdout, "{'any': [1, 'structure']}\n");
-    let tools: Vec<_> = skill
-        .scripts()
-        .iter()
-        .map(|script| skill.tool_name(script))
-        .collect();
+    let tools = skill.tool_names();
     assert_eq!(tools, ["skill.convert", "skill.main", "skill.sub.main"]);
 }
 

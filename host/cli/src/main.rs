@@ -18,6 +18,7 @@ use failure::report;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    more_files();
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(error) => return failure::usage(&error),
@@ -43,4 +44,19 @@ fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(failure) => report(&failure, json),
     }
+}
+
+/// Every loaded skill and every open file of a script holds a file of ours; the usual soft limit of
+/// 1024 is for programs that use `select`.
+fn more_files() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    // If it is refused, what there is must do.
+    let _ = setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: maximum,
+            maximum,
+        },
+    );
 }

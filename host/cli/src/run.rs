@@ -106,7 +106,7 @@ fn request(args: &Run, policy: Policy, mut request: Request) -> Result<(Policy, 
             .ok_or_else(|| Failure::host(format!("argument {} is not UTF-8", index + 1)))?;
         request.args.push(text.to_owned());
     }
-    let skill = request.skill.name().to_owned();
+    let skill = request.skill.folder().to_owned();
     let mut typed = Vec::new();
     for text in &args.allow {
         let grant: Grant = text

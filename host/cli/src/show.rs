@@ -74,14 +74,15 @@ fn as_json(skill: &Skill) -> serde_json::Value {
     let scripts: Vec<_> = skill
         .scripts()
         .iter()
-        .map(|script| {
+        .zip(skill.tool_names())
+        .map(|(script, tool)| {
             json!({
                 "name": script.name(),
                 "path": script.path(),
                 "language": script.language().word(),
                 "interpreter": script.interpreter(),
                 "description": skill.describe(script),
-                "tool": skill.tool_name(script),
+                "tool": tool,
             })
         })
         .collect();

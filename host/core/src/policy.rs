@@ -10,6 +10,8 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+/// The name under which policies are found.
+pub(crate) const FILE_NAME: &str = "skillrun.toml";
 /// A policy is written by hand; a larger one is not a policy.
 const MAX_BYTES: u64 = 1024 * 1024;
 

@@ -1,12 +1,21 @@
 //! The nearest right word to a wrong one, for error messages.
 
+const MAX_CHARS: usize = 64;
+const MAX_CANDIDATES: usize = 2000;
+
 /// The candidate most like `wrong`, if one is near enough that the reader will agree.
 pub(crate) fn nearest<'a>(
     wrong: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
+    // Comparing takes the product of the lengths; a name this long was not mistyped by hand.
+    if wrong.chars().count() > MAX_CHARS {
+        return None;
+    }
     candidates
         .into_iter()
+        .take(MAX_CANDIDATES)
+        .filter(|candidate| candidate.len() <= 4 * MAX_CHARS)
         .map(|candidate| (strsim::damerau_levenshtein(wrong, candidate), candidate))
         // A third of the letters may differ; more is a guess, not a suggestion.
         .filter(|(distance, candidate)| *distance <= candidate.chars().count().max(3) / 3)

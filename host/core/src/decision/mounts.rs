@@ -95,6 +95,10 @@ fn open_mount(path: &Path, writable: bool) -> Result<Mount, String> {
     // What is compared later is where the opened directory is, not where its name led before.
     let dir = Dir::open_ambient_dir(&folder, ambient_authority()).map_err(plain)?;
     let host = files::real_path(&dir).map_err(plain)?;
+    let kernel = ["/proc", "/sys", "/dev"];
+    if host == Path::new("/") || kernel.iter().any(|own| host.starts_with(own)) {
+        return Err("it holds the kernel's own files; name the folders that are needed".into());
+    }
     let guest = host.to_str().ok_or("its path is not UTF-8")?.to_owned();
     Ok(Mount {
         dir,

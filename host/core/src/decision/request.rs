@@ -40,7 +40,7 @@ pub(super) fn check_runtime(
 }
 
 pub(super) fn check_limits(policy: &Policy, request: &Request) -> Result<Limits, Refusal> {
-    let most = policy.limits(request.skill.name());
+    let most = policy.limits(request.skill.folder());
     let Some(limits) = &request.limits else {
         return Ok(most);
     };
@@ -131,7 +131,7 @@ pub(super) fn check_grants(
 ) -> Result<(), Refusal> {
     match grants
         .iter()
-        .find(|grant| !policy.allows(skill.name(), grant))
+        .find(|grant| !policy.allows(skill.folder(), grant))
     {
         None => Ok(()),
         Some(grant) => Err(Refusal::new(

@@ -105,7 +105,7 @@ pub(super) fn check_interpreter(
     skill: &Skill,
     script: &Script,
 ) -> Result<(), Refusal> {
-    let allowed = policy.interpreters(skill.name());
+    let allowed = policy.interpreters(skill.folder());
     let wanted = script.interpreter();
     if allowed.iter().any(|name| name == wanted) {
         return Ok(());

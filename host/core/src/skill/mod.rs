@@ -22,6 +22,7 @@ pub use script::Script;
 use crate::files;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -103,6 +104,14 @@ impl Skill {
             .ok_or_else(|| invalid("SKILL.md: the front matter has no `description`".into()))?
             .to_owned();
 
+        for field in ["name", "version"] {
+            let value = front_matter.text(field).unwrap_or_default();
+            if value.chars().any(char::is_control) {
+                return Err(invalid(format!(
+                    "SKILL.md: the `{field}` holds a control character"
+                )));
+            }
+        }
         let folder = path
             .file_name()
             .map(|name| name.to_string_lossy().into_owned())
@@ -160,6 +169,15 @@ impl Skill {
         &self.name
     }
 
+    /// The name of its folder, by which policies know it: that one its operator gave, while the
+    /// name in `SKILL.md` is the skill's own word.
+    pub fn folder(&self) -> &str {
+        self.path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default()
+    }
+
     /// What it is for, in its own words.
     pub fn description(&self) -> &str {
         &self.description
@@ -210,29 +228,29 @@ impl Skill {
         script.description(&self.root)
     }
 
-    /// The name under which agents call a script: `skill.script`, with the sub-path if two clash.
-    pub fn tool_name(&self, script: &Script) -> String {
+    /// The names under which agents call the scripts, in their order: `skill.script`, with the
+    /// sub-path where two clash.
+    pub fn tool_names(&self) -> Vec<String> {
         let below = |script: &Script| {
-            let path = script
-                .path()
-                .strip_prefix("scripts/")
-                .unwrap_or(script.path());
-            Path::new(path)
-                .with_extension("")
-                .to_string_lossy()
-                .replace('/', ".")
+            let path = script.path().strip_prefix("scripts/");
+            let path = Path::new(path.unwrap_or(script.path())).with_extension("");
+            path.to_string_lossy().replace('/', ".")
         };
-        let clashes = |same: &dyn Fn(&Script) -> bool| {
-            self.scripts().iter().filter(|other| same(other)).count() > 1
+        let mut stems: HashMap<String, usize> = HashMap::new();
+        let mut paths: HashMap<String, usize> = HashMap::new();
+        for script in self.scripts() {
+            *stems.entry(script.name().to_owned()).or_default() += 1;
+            *paths.entry(below(script)).or_default() += 1;
+        }
+        let name = |script: &Script| match (stems.get(script.name()), below(script)) {
+            (Some(1), _) => script.name().to_owned(),
+            (_, path) if paths.get(&path) == Some(&1) => path,
+            _ => script.path().replace(['/', '.'], "_"),
         };
-        let name = if !clashes(&|other| other.name() == script.name()) {
-            script.name().to_owned()
-        } else if !clashes(&|other| below(other) == below(script)) {
-            below(script)
-        } else {
-            script.path().replace(['/', '.'], "_")
-        };
-        format!("{}.{name}", self.name)
+        self.scripts()
+            .iter()
+            .map(|script| format!("{}.{}", self.name, name(script)))
+            .collect()
     }
 
     pub(crate) fn root(&self) -> &Dir {

@@ -30,7 +30,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 /// Fuel between two looks at the clock: well under a millisecond of work.
 const SLICE: u64 = 1_000_000;
 /// Handles of one guest: files, streams, timers, errors.
-const MAX_HANDLES: usize = 4096;
+const MAX_HANDLES: usize = 1024;
 /// Bytes that one call may carry from the guest to the host. Guests write in pieces of 64 KiB.
 const MAX_CALL: usize = 4 << 20;
 /// Random bytes in one call.

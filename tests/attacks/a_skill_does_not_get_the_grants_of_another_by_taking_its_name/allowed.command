@@ -1,0 +1,1 @@
+run --policy {workspace}/folder.toml {skill} main.py

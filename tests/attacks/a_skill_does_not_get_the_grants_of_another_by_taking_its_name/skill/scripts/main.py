@@ -1,0 +1,2 @@
+import os
+print("secret:", os.environ.get("SKILLRUN_TEST_SECRET"))

@@ -1,0 +1,1 @@
+run --allow read:{workspace} {skill} main.py -- {workspace}/environ
