@@ -1,1 +1,1 @@
-run --workspace {root} {skill} main.py -- own/skillrun.toml home/.config/other/skillrun.toml
+run --workspace {root} {skill} main.py -- own/other.toml home/.config/other/settings.toml

@@ -106,10 +106,8 @@ impl Skill {
 
         for field in ["name", "version"] {
             let value = front_matter.text(field).unwrap_or_default();
-            if value.chars().any(char::is_control) {
-                return Err(invalid(format!(
-                    "SKILL.md: the `{field}` holds a control character"
-                )));
+            if value.contains('\0') {
+                return Err(invalid(format!("SKILL.md: the `{field}` holds a NUL byte")));
             }
         }
         let folder = path
