@@ -32,7 +32,7 @@ fn main() -> Result<()> {
     let mut table = Table::new(["", "instances", "private", "pss"]);
     let mut slopes = Vec::new();
     for script in SCRIPTS {
-        let host = Arc::new(place.host());
+        let host = Arc::new(place.host(None));
         let seen = runtime.block_on(async {
             // The runtime is loaded first: it is there once, however many instances there are.
             let warm = Request::new(&skill, "hello.py");

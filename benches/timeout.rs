@@ -24,7 +24,7 @@ fn main() -> Result<()> {
         return Ok(());
     }
     let place = Place::new()?;
-    let host = place.host();
+    let host = place.host(None);
     let skill = place.skill()?;
     let mut table = Table::new(["", "p50", "p95", "most", "of the limit"]);
     for pair in PAIRS {

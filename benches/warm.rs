@@ -25,7 +25,8 @@ fn main() -> Result<()> {
         return Ok(());
     }
     let place = Place::new()?;
-    let host = place.host();
+    // Room reserved ahead, as a server would.
+    let host = place.host(Some(8));
     let skill = place.skill()?;
     let python = fastest(&place)?;
 

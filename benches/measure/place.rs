@@ -63,14 +63,13 @@ impl Place {
         command
     }
 
-    /// A host in this process.
-    pub(crate) fn host(&self) -> Host {
+    /// A host in this process, with room for `slots` runs reserved ahead.
+    pub(crate) fn host(&self, slots: Option<u32>) -> Host {
         Host::new(Settings {
             cache: Path::new(CACHE).join("skillrun"),
             audit: AuditLog::file(self.folder().join("audit.jsonl")),
             sealed: vec![],
-            // As a server would.
-            slots: Some(8),
+            slots,
         })
     }
 
