@@ -120,7 +120,9 @@ impl Host {
 
     /// Like [`Host::run`], connected to the outside while it goes on.
     pub async fn run_live(&self, permit: Permit, live: Live) -> Result<Outcome, Error> {
-        let runtime: &dyn Runtime = &self.python;
+        let runs = |runtime: &&dyn Runtime| runtime.runs(permit.script.language(), permit.tier);
+        let runtime = self.runtimes().into_iter().find(runs);
+        let runtime = runtime.ok_or_else(|| Error::Sandbox("its runtime is gone".into()))?;
         self.audit.write(&Event::started(&permit))?;
         let mut running = Running {
             audit: &self.audit,

@@ -56,6 +56,7 @@ pub struct Permit {
     pub(crate) mounts: Vec<Mount>,
     pub(crate) workspace: Option<String>,
     pub(crate) env: Vec<(String, String)>,
+    pub(crate) tier: Tier,
     pub(crate) grants: Vec<Grant>,
     pub(crate) world: String,
     pub(crate) chat: String,
@@ -132,6 +133,7 @@ pub(crate) fn decide(
     let Request {
         args,
         env,
+        tier,
         world,
         chat,
         ..
@@ -149,6 +151,7 @@ pub(crate) fn decide(
         mounts,
         workspace,
         env,
+        tier,
         grants,
         world,
         chat,
