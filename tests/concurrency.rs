@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 trials! {
     two_hundred_runs_at_once_do_not_disturb_each_other,
     further_runs_wait_for_a_slot_and_find_it_clean,
+    a_run_that_waits_for_a_slot_can_be_stopped,
     dropping_the_future_stops_the_script_and_leaves_nothing_behind,
     a_host_that_ends_a_run_by_stop_gets_a_cancelled_outcome,
 }
@@ -122,6 +123,34 @@ fn further_runs_wait_for_a_slot_and_find_it_clean() {
         assert_eq!(seen, ("False 1 False\n", 3), "{}", outcome.stderr);
     }
     place.check_left_behind().unwrap();
+}
+
+fn a_run_that_waits_for_a_slot_can_be_stopped() {
+    let place = Place::with_script("import sys\nprint('in', flush=True)\nsys.stdin.read()\n");
+    let (host, skill) = (Arc::new(host_of(&place, Some(1))), skill(&place));
+    let permit = || permitted(&host, &Policy::default(), Request::new(&skill, "main.py"));
+    let (first, second) = block_on(async {
+        let (input, stdin) = tokio::io::duplex(64);
+        let (sink, mut output) = mpsc::channel::<Chunk>(16);
+        let live = Live {
+            stdin: Some(Box::new(stdin)),
+            output: Some(sink),
+            ..Live::default()
+        };
+        let (holder, permit_of_holder) = (Arc::clone(&host), permit());
+        let first = tokio::spawn(async move { holder.run_live(permit_of_holder, live).await });
+        output.recv().await.unwrap();
+        let stopped = Live {
+            stop: Some(Box::pin(std::future::ready(()))),
+            ..Live::default()
+        };
+        let second = host.run_live(permit(), stopped).await.unwrap();
+        drop(input);
+        (first.await.unwrap().unwrap(), second)
+    });
+    assert_eq!((first.status, first.exit_code), (Status::Exited, 0));
+    assert_eq!((second.status, second.exit_code), (Status::Cancelled, 130));
+    assert_eq!(second.stdout, "");
 }
 
 /// Whether a scratch directory of this process holds a file of this name.

@@ -22,19 +22,23 @@ use super::{BoxFuture, Ended, Live, Runtime};
 use crate::decision::Permit;
 use crate::error::Error;
 use crate::limits::Limits;
-use crate::outcome::{Enforcement, Hold, Isolation};
+use crate::outcome::{Enforcement, Hold, Isolation, Status, Usage};
 use crate::request::Tier;
 use crate::runtime::cache::Cache;
+use crate::runtime::output::Kept;
 use crate::skill::Language;
 use deadline::Deadline;
 use files::HasFiles;
 use memory::MAX_TABLE;
 use sandbox::{Exit, Sandbox, State};
 use skillrun_runtimes::Guest;
+use std::future::{Future as _, poll_fn};
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::Arc;
-use std::time::Instant;
-use tokio::sync::{OnceCell, Semaphore};
+use std::task::Poll;
+use std::time::{Duration, Instant};
+use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore};
 use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Linker};
 use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
 use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
@@ -181,17 +185,35 @@ impl Wasm {
         }
     }
 
+    /// Waits for a free slot; `None` if `stop` comes first.
+    async fn slot(
+        &self,
+        stop: &mut Option<BoxFuture<'static, ()>>,
+    ) -> Result<Option<OwnedSemaphorePermit>, Error> {
+        let mut free = pin!(Arc::clone(&self.free).acquire_owned());
+        let slot = poll_fn(|cx| {
+            let stopped = stop
+                .as_mut()
+                .is_some_and(|stop| stop.as_mut().poll(cx).is_ready());
+            if stopped {
+                return Poll::Ready(None);
+            }
+            free.as_mut().poll(cx).map(Some)
+        });
+        slot.await.transpose().map_err(|error| self.failed(error))
+    }
+
     async fn execute(&self, permit: &Permit, live: Live) -> Result<Ended, Error> {
         let unstored = self.prepare().await?;
         let loaded = self.loaded.get().ok_or_else(|| self.failed("not loaded"))?;
-        let slot = Arc::clone(&self.free).acquire_owned().await;
-        let slot = slot.map_err(|error| self.failed(error))?;
-
         let Live {
             stdin,
             output,
-            stop,
+            mut stop,
         } = live;
+        let Some(slot) = self.slot(&mut stop).await? else {
+            return Ok(never_began());
+        };
         let mut sandbox = Sandbox::new(&loaded.engine, permit, &self.sealed, stdin, output)?;
         let began = Instant::now();
         let call = sandbox.run(&loaded.guest, &loaded.run, permit);
@@ -262,6 +284,20 @@ fn pool(slots: u32) -> PoolingAllocationConfig {
         pool.linear_memory_keep_resident(0);
     }
     pool
+}
+
+/// What came of a run that was stopped while it waited for a slot.
+fn never_began() -> Ended {
+    Ended {
+        status: Status::Cancelled,
+        exit_code: 130,
+        stdout: Kept::default(),
+        stderr: Kept::default(),
+        time: Duration::ZERO,
+        usage: Usage::default(),
+        isolation: isolation(),
+        warnings: Vec::new(),
+    }
 }
 
 fn isolation() -> Isolation {
