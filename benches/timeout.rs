@@ -19,7 +19,7 @@ const PAIRS: [[&str; 2]; 2] = [
 fn main() -> Result<()> {
     if !begin(
         "timeout",
-        "how late a run returns after its limit of 1 s, sandbox taken down",
+        "how late a run returns after its limit of 1 s; memory beyond 64 MiB is given back after that",
     ) {
         return Ok(());
     }
