@@ -1,0 +1,1 @@
+run --max-output 8KiB {skill} flood.py
