@@ -3,9 +3,13 @@
 use anyhow::{Context as _, Result, bail, ensure};
 use std::collections::HashMap;
 use wasmparser::{
-    CanonicalFunction, CanonicalOption, ComponentAlias, ExternalKind, FunctionBody, Instance,
-    Operator, Parser, Payload, TypeRef,
+    CanonicalFunction, CanonicalOption, ComponentAlias, ExternalKind, FuncType, FunctionBody,
+    Instance, KnownCustom, Name, Operator, Parser, Payload, TypeRef,
 };
+
+/// Functions inside a library whose names begin so give way to the ones of the same name that another
+/// library exports: that is how the interpreter gets another SQLite than it was linked with.
+const REPLACED: &str = "sqlite3_";
 
 /// The index spaces of a core module that others can import from.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -52,6 +56,8 @@ pub(crate) struct Graph<'a> {
     instances: Vec<Wired<'a>>,
     /// What each slot of a shim really calls.
     slots: HashMap<String, Origin>,
+    /// Functions that give way to others, each as an instance and a place among its own.
+    replaced: HashMap<(usize, u32), (usize, u32)>,
     /// What the merged module has to export, by name.
     pub(crate) exports: Vec<(String, Space, Origin)>,
 }
@@ -69,6 +75,8 @@ pub(crate) struct Library<'a> {
     pub(crate) elements: Vec<wasmparser::Element<'a>>,
     pub(crate) code: Vec<FunctionBody<'a>>,
     pub(crate) data: Vec<wasmparser::Data<'a>>,
+    /// The names that functions carry for those who debug them.
+    names: Vec<(u32, &'a str)>,
 }
 
 impl<'a> Library<'a> {
@@ -85,6 +93,7 @@ impl<'a> Library<'a> {
             elements: vec![],
             code: vec![],
             data: vec![],
+            names: vec![],
         };
         for payload in Parser::new(0).parse_all(bytes) {
             match payload? {
@@ -109,10 +118,38 @@ impl<'a> Library<'a> {
                 Payload::CodeSectionEntry(body) => library.code.push(body),
                 Payload::DataSection(section) => library.data = all(section)?,
                 Payload::TagSection(_) => bail!("a core module defines exceptions"),
+                Payload::CustomSection(section) => {
+                    if let KnownCustom::Name(names) = section.as_known() {
+                        library.read_names(names)?;
+                    }
+                }
                 _ => {}
             }
         }
         Ok(library)
+    }
+
+    fn read_names(&mut self, sections: wasmparser::NameSectionReader<'a>) -> Result<()> {
+        for names in sections {
+            if let Name::Function(names) = names? {
+                for name in names {
+                    let name = name?;
+                    self.names.push((name.index, name.name));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The type of a function that the library defines itself.
+    pub(crate) fn function_type(&self, defined: u32) -> Result<&FuncType> {
+        let ty = *self
+            .functions
+            .get(defined as usize)
+            .context("no such function")?;
+        let mut types = self.types.iter().flat_map(|group| group.types());
+        let ty = types.nth(ty as usize).context("no such type")?;
+        Ok(ty.unwrap_func())
     }
 
     /// How many entries of a space are imported; they come before the defined ones.
@@ -286,11 +323,55 @@ impl<'a> Graph<'a> {
                 }
             }
         }
-        Ok(Self {
+        let mut graph = Self {
             instances,
             slots,
+            replaced: HashMap::new(),
             exports,
-        })
+        };
+        graph.replaced = graph.replacements()?;
+        Ok(graph)
+    }
+
+    /// Finds what gives way to what, by [`REPLACED`].
+    fn replacements(&self) -> Result<HashMap<(usize, u32), (usize, u32)>> {
+        let mut offered = HashMap::new();
+        for (instance, library) in self.libraries() {
+            let imported = library.imported(Space::Func);
+            for (name, &(space, index)) in &library.exports {
+                if space == Space::Func && name.starts_with(REPLACED) && index >= imported {
+                    offered.insert(*name, (instance, index - imported));
+                }
+            }
+        }
+        let mut replaced = HashMap::new();
+        for (instance, library) in self.libraries() {
+            let imported = library.imported(Space::Func);
+            for &(index, name) in &library.names {
+                let Some(&(other, place)) = offered.get(name) else {
+                    continue;
+                };
+                if other == instance || index < imported {
+                    continue;
+                }
+                let (from, _) = self.library(other)?;
+                ensure!(
+                    library.function_type(index - imported)? == from.function_type(place)?,
+                    "`{name}` has another type than the function that takes its place"
+                );
+                replaced.insert((instance, index - imported), (other, place));
+            }
+        }
+        ensure!(
+            offered.is_empty() || !replaced.is_empty(),
+            "no library has a function that begins with `{REPLACED}`"
+        );
+        Ok(replaced)
+    }
+
+    /// Whether nothing calls this function any more.
+    pub(crate) fn gave_way(&self, instance: usize, defined: u32) -> bool {
+        self.replaced.contains_key(&(instance, defined))
     }
 
     pub(crate) fn libraries(&self) -> impl Iterator<Item = (usize, &Library<'a>)> {
@@ -360,7 +441,12 @@ impl<'a> Graph<'a> {
         let (library, _) = self.library(instance)?;
         let imported = library.imported(space);
         if index >= imported {
-            return Ok(Found::Defined(instance, index - imported));
+            let own = (instance, index - imported);
+            let (instance, place) = match space {
+                Space::Func => *self.replaced.get(&own).unwrap_or(&own),
+                _ => own,
+            };
+            return Ok(Found::Defined(instance, place));
         }
         let import = library.import(space, index).context("no such import")?;
         match self.satisfy(instance, import)? {

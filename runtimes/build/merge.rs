@@ -93,6 +93,12 @@ fn one_module(graph: &Graph<'_>) -> Result<Vec<u8>> {
             numbers.element(&mut elements, element)?;
         }
         for (index, body) in library.code.iter().enumerate() {
+            if graph.gave_way(instance, u32::try_from(index)?) {
+                let mut never = Function::new([]);
+                never.instructions().unreachable().end();
+                code.function(&never);
+                continue;
+            }
             match room(library, index) {
                 None => numbers
                     .parse_function_body(&mut code, body.clone())
@@ -302,9 +308,7 @@ impl Renumber<'_, '_> {
     /// A function that calls the one at `late` with `bytes` of the stack in linear memory taken.
     fn measure(&mut self, index: usize, late: u32, bytes: i32) -> Result<Function> {
         let (library, _) = self.graph.library(self.instance)?;
-        let ty = library.functions[index] as usize;
-        let ty = library.types.iter().flat_map(|group| group.types()).nth(ty);
-        let ty = ty.context("no such type")?.unwrap_func();
+        let ty = library.function_type(u32::try_from(index)?)?;
         ensure!(
             ty.params() == [ValType::I32] && ty.results().is_empty(),
             "a measured function has another type: {ty}"

@@ -5,6 +5,9 @@ import sys
 # Only what the build was given: never a package that happens to be installed on the machine.
 sys.path[:] = [path for path in sys.path if path in ("/python", "/world", "/bundled", "/0")]
 
+# An extension module, which only a directory of the build can give.
+import _skillrun_sqlite
+
 from _skillrun import stdlib
 
 stdlib.embed("/python", "_skillrun", "/0/_skillrun")

@@ -1,15 +1,30 @@
-"""SQLite on directories that cannot be written to.
+"""SQLite: which one it is, and databases in directories that cannot be written to.
 
-This SQLite locks a database by a directory beside it, which a read-only directory refuses, even to a
+The interpreter was linked with an SQLite that lacks full-text search. The one of `_skillrun_sqlite` takes its place
+in the finished guest, so that is the version to tell, and that one asks for the local time here.
+
+SQLite here locks a database by a directory beside it, which a read-only directory refuses, even to a
 reader. Nobody can write there, so nothing needs a lock: such a database is opened without.
 """
 
 import os
+import time
 import urllib.parse
+
+import _skillrun_sqlite
 
 
 def adjust(sqlite3):
-    """Exchanges `connect`, in the package and in the module it comes from."""
+    """Exchanges `connect` and the version, in the package and in the modules they come from."""
+    import _sqlite3
+
+    # Looked up at each call: `zone` exchanges the function.
+    _skillrun_sqlite.set_clock(lambda second: time.localtime(second))
+    version = _skillrun_sqlite.version
+    for module in (_sqlite3, sqlite3.dbapi2, sqlite3):
+        module.sqlite_version = version
+    for module in (sqlite3.dbapi2, sqlite3):
+        module.sqlite_version_info = tuple(int(part) for part in version.split("."))
     original = sqlite3.dbapi2.connect
 
     def connect(database, *args, **options):

@@ -1,0 +1,278 @@
+//! What every recipe uses: the pinned tools, commands that explain their failure, files.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs, io};
+
+/// How much of a failed command's output is shown: enough for pip's or a compiler's last words.
+const LAST_LINES: usize = 25;
+
+pub(crate) const READY_MADE: &str = "without Python or a network, set SKILLRUN_RUNTIMES_DIR to a directory that holds the ready-made guests";
+
+/// What went wrong, and what the reader can do about it.
+pub(crate) struct Failure {
+    pub(crate) what: String,
+    pub(crate) hints: Vec<String>,
+}
+
+pub(crate) type Result<T> = std::result::Result<T, Failure>;
+
+pub(crate) fn variable(name: &str) -> Result<OsString> {
+    env::var_os(name).ok_or_else(|| Failure {
+        what: format!("`{name}` is not set"),
+        hints: vec!["this is a build script: run `cargo build`".into()],
+    })
+}
+
+/// The virtual environment with the pinned wheels, and the crates with C sources.
+pub(crate) struct Tools {
+    environment: PathBuf,
+    out: PathBuf,
+}
+
+impl Tools {
+    /// Installs the wheels of `requirements`, unless that was done before.
+    pub(crate) fn install(requirements: &Path, out: &Path) -> Result<Self> {
+        let environment = out.join("venv");
+        let tools = Self {
+            environment,
+            out: out.into(),
+        };
+        let wanted = read(requirements)?;
+        let installed = tools.environment.join("installed.txt");
+        if fs::read(&installed).is_ok_and(|found| found == wanted) {
+            return Ok(tools);
+        }
+        remove(&tools.environment)?;
+
+        let mut command = Command::new(find_python()?);
+        command.args(["-m", "venv"]).arg(&tools.environment);
+        run(
+            command,
+            &["on Debian and Ubuntu the module is a package of its own: apt install python3-venv"],
+        )?;
+
+        let mut command = tools.python();
+        command
+            .args(["-m", "pip", "install", "--quiet"])
+            .args(["--disable-pip-version-check", "--require-hashes"])
+            .args(["--only-binary", ":all:", "--no-deps", "-r"])
+            .arg(requirements);
+        run(
+            command,
+            &[
+                "pip needs a network or a local wheel directory, and a platform the wheels in requirements.txt exist for",
+            ],
+        )?;
+        write(&installed, &wanted)?;
+        Ok(tools)
+    }
+
+    pub(crate) fn python(&self) -> Command {
+        Command::new(self.program("python"))
+    }
+
+    /// A program of the environment.
+    pub(crate) fn program(&self, name: &str) -> PathBuf {
+        self.programs()
+            .join(format!("{name}{}", env::consts::EXE_SUFFIX))
+    }
+
+    fn programs(&self) -> PathBuf {
+        let folder = if cfg!(windows) { "Scripts" } else { "bin" };
+        self.environment.join(folder)
+    }
+
+    /// The search path with the environment's programs first.
+    pub(crate) fn path(&self) -> Result<OsString> {
+        let rest = env::var_os("PATH").unwrap_or_default();
+        let all = std::iter::once(self.programs()).chain(env::split_paths(&rest));
+        env::join_paths(all).map_err(|error| Failure {
+            what: format!("cannot put the build folder on the search path: {error}"),
+            hints: vec!["build in a folder whose name has no colon".into()],
+        })
+    }
+
+    /// `lib/python3.x/site-packages` of the environment, whichever version made it.
+    pub(crate) fn packages(&self) -> Result<PathBuf> {
+        if cfg!(windows) {
+            return Ok(self.environment.join("Lib").join("site-packages"));
+        }
+        let lib = self.environment.join("lib");
+        for entry in fs::read_dir(&lib).map_err(|error| on(&lib, "read", &error))? {
+            let candidate = entry
+                .map_err(|error| on(&lib, "read", &error))?
+                .path()
+                .join("site-packages");
+            if candidate.is_dir() {
+                return Ok(candidate);
+            }
+        }
+        Err(Failure {
+            what: format!("no `site-packages` in `{}`", lib.display()),
+            hints: vec![format!(
+                "delete `{}` and build again",
+                self.environment.display()
+            )],
+        })
+    }
+
+    /// The C compiler for WASI, or with `wasm-ld` the linker; what it keeps, it keeps in the build folder.
+    pub(crate) fn zig(&self, tool: &str) -> Command {
+        let mut command = self.python();
+        command
+            .args(["-m", "ziglang", tool])
+            .env("ZIG_GLOBAL_CACHE_DIR", self.out.join("zig"))
+            .env("ZIG_LOCAL_CACHE_DIR", self.out.join("zig"));
+        command
+    }
+}
+
+/// Where Cargo keeps the source of a crate that `sources/Cargo.lock` pins.
+pub(crate) fn crate_source(manifest: &Path, name: &str) -> Result<PathBuf> {
+    let mut command = Command::new(variable("CARGO")?);
+    command
+        .args([
+            "metadata",
+            "--locked",
+            "--format-version",
+            "1",
+            "--manifest-path",
+        ])
+        .arg(manifest);
+    let printed = run(
+        command,
+        &["Cargo needs a network, or the crates of sources/Cargo.lock in its own folder"],
+    )?;
+    // One string of a document whose shape Cargo promises: not worth a JSON library.
+    let printed = String::from_utf8_lossy(&printed);
+    let found = printed.split(r#""manifest_path":""#).find_map(|rest| {
+        let path = rest.split('"').next()?.replace(r"\\", r"\");
+        let folder = Path::new(&path).parent()?;
+        let (found, _version) = folder.file_name()?.to_str()?.rsplit_once('-')?;
+        (found == name).then(|| folder.to_owned())
+    });
+    found.ok_or_else(|| Failure {
+        what: format!("Cargo does not know where the source of `{name}` is"),
+        hints: vec![READY_MADE.into()],
+    })
+}
+
+/// The Python to make the environment with. Any that has `venv` will do: the guest brings its own.
+fn find_python() -> Result<OsString> {
+    let named = env::var_os("SKILLRUN_PYTHON").filter(|name| !name.is_empty());
+    let candidates = match &named {
+        Some(name) => vec![name.clone()],
+        None => vec!["python3".into(), "python".into()],
+    };
+    for candidate in &candidates {
+        let mut command = Command::new(candidate);
+        command.args(["-c", "import sys; sys.exit(sys.version_info < (3, 9))"]);
+        if clean(&mut command)
+            .output()
+            .is_ok_and(|done| done.status.success())
+        {
+            return Ok(candidate.clone());
+        }
+    }
+    let tried: Vec<_> = candidates
+        .iter()
+        .map(|name| format!("`{}`", name.display()))
+        .collect();
+    Err(Failure {
+        what: format!("no Python 3.9 or newer found, tried {}", tried.join(", ")),
+        hints: vec![
+            "install Python, or set SKILLRUN_PYTHON to its path".into(),
+            READY_MADE.into(),
+        ],
+    })
+}
+
+/// Runs a command to its end and returns what it printed; a failure shows the command line and its last
+/// words.
+pub(crate) fn run(mut command: Command, hints: &[&str]) -> Result<Vec<u8>> {
+    let line = command_line(&command);
+    let hints = || {
+        let mut all: Vec<String> = hints.iter().map(|&hint| hint.into()).collect();
+        all.push(READY_MADE.into());
+        all
+    };
+    let done = clean(&mut command).output().map_err(|error| Failure {
+        what: format!("cannot start `{line}`: {error}"),
+        hints: hints(),
+    })?;
+    if done.status.success() {
+        return Ok(done.stdout);
+    }
+    let printed = [done.stdout, done.stderr].concat();
+    let printed = String::from_utf8_lossy(&printed);
+    let lines: Vec<&str> = printed.trim_end().lines().collect();
+    let last = lines[lines.len().saturating_sub(LAST_LINES)..].join("\n  ");
+    Err(Failure {
+        what: format!("`{line}` failed with {}\n  {last}", done.status),
+        hints: hints(),
+    })
+}
+
+/// Another environment's settings would change what is installed or taken in, and a backtrace would
+/// push the message out of sight. pip's own settings are left alone.
+fn clean(command: &mut Command) -> &mut Command {
+    for name in [
+        "VIRTUAL_ENV",
+        "PYTHONPATH",
+        "PYTHONHOME",
+        "PYTHONSTARTUP",
+        "RUST_BACKTRACE",
+    ] {
+        command.env_remove(name);
+    }
+    command
+}
+
+fn command_line(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let words: Vec<_> = words.map(|word| word.display().to_string()).collect();
+    words.join(" ")
+}
+
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to).map_err(|error| on(to, "create", &error))?;
+    for entry in fs::read_dir(from).map_err(|error| on(from, "read", &error))? {
+        let entry = entry.map_err(|error| on(from, "read", &error))?;
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        if entry.file_name() == OsStr::new("__pycache__") {
+            continue;
+        }
+        if source.is_dir() {
+            copy(&source, &target)?;
+        } else {
+            fs::copy(&source, &target).map_err(|error| on(&source, "copy", &error))?;
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn remove(directory: &Path) -> Result<()> {
+    match fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(on(directory, "remove", &error))
+        }
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).map_err(|error| on(path, "read", &error))
+}
+
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    fs::write(path, bytes).map_err(|error| on(path, "write", &error))
+}
+
+pub(crate) fn on(path: &Path, what: &str, error: &io::Error) -> Failure {
+    Failure {
+        what: format!("cannot {what} `{}`: {error}", path.display()),
+        hints: Vec::new(),
+    }
+}
