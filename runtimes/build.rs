@@ -11,10 +11,14 @@
 
 #[path = "build/graph.rs"]
 mod graph;
+#[path = "build/javascript.rs"]
+mod javascript;
 #[path = "build/merge.rs"]
 mod merge;
 #[path = "build/python.rs"]
 mod python;
+#[path = "build/snapshot.rs"]
+mod snapshot;
 #[path = "build/sqlite.rs"]
 mod sqlite;
 #[path = "build/tools.rs"]
@@ -48,19 +52,41 @@ fn build() -> Result<()> {
     for name in ["SKILLRUN_RUNTIMES_DIR", "SKILLRUN_PYTHON"] {
         println!("cargo::rerun-if-env-changed={name}");
     }
-    for path in ["build.rs", "build", "requirements.txt", "sources", "python"] {
+    for path in [
+        "build.rs",
+        "build",
+        "requirements.txt",
+        "sources",
+        "python",
+        "javascript",
+    ] {
         println!("cargo::rerun-if-changed={path}");
     }
     let source = PathBuf::from(variable("CARGO_MANIFEST_DIR")?);
     let out = PathBuf::from(variable("OUT_DIR")?);
-    let python = match env::var_os("SKILLRUN_RUNTIMES_DIR") {
-        Some(directory) => ready_made(Path::new(&directory), "python"),
+    let (python, javascript) = match env::var_os("SKILLRUN_RUNTIMES_DIR") {
+        Some(directory) => {
+            let directory = Path::new(&directory);
+            (
+                ready_made(directory, "python"),
+                ready_made(directory, "javascript"),
+            )
+        }
         None => {
             let tools = Tools::install(&source.join("requirements.txt"), &out)?;
-            python::make(&source, &out, &tools)?
+            // Independent of each other, and most steps use one processor.
+            std::thread::scope(|scope| {
+                let python = scope.spawn(|| python::make(&source, &out, &tools));
+                let javascript = javascript::make(&source, &out, &tools);
+                let python = python
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                Ok((python?, javascript?))
+            })?
         }
     };
-    embed("python", python::VERSION, &python, &out)
+    embed("python", python::VERSION, &python, &out)?;
+    embed("javascript", javascript::VERSION, &javascript, &out)
 }
 
 fn ready_made(directory: &Path, name: &str) -> PathBuf {

@@ -1,6 +1,8 @@
 //! The recipe of `python.wasm`.
 
-use crate::tools::{Failure, READY_MADE, Result, Tools, copy, read, remove, run, write};
+use crate::tools::{
+    Failure, Inputs, READY_MADE, Result, Tools, copy, create, read, remove, run, write,
+};
 use crate::{merge, sqlite};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,15 +12,32 @@ pub(crate) const VERSION: &str = "3.14.0";
 
 pub(crate) fn make(source: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> {
     let recipe = source.join("python");
+    let out = out.join("python");
+    create(&out)?;
+    let library = sqlite::make(source, &out, tools)?;
+    let component = out.join("python.wasm");
+    let steps = concat!(
+        include_str!("python.rs"),
+        include_str!("graph.rs"),
+        include_str!("merge.rs")
+    );
+    Inputs::new(steps)
+        .file(&source.join("requirements.txt"))?
+        .folder(&recipe)?
+        .file(&library)?
+        .make(&component, || build(&recipe, &library, &component, tools))?;
+    Ok(component)
+}
+
+fn build(recipe: &Path, library: &Path, component: &Path, tools: &Tools) -> Result<()> {
     // The interpreter writes its caches beside what it imports: give it copies.
-    let guest = out.join("guest");
+    let guest = component.with_file_name("guest");
     remove(&guest)?;
     copy(&recipe.join("guest"), &guest)?;
     copy(&tools.packages()?.join("tzdata"), &guest.join("tzdata"))?;
-    let library = sqlite::make(source, out, tools)?;
-    write(&guest.join(sqlite::FILE), &read(&library)?)?;
+    write(&guest.join(sqlite::FILE), &read(library)?)?;
 
-    let component = out.join("python.parts.wasm");
+    let parts = component.with_file_name("python.parts.wasm");
     let mut command = Command::new(tools.program("componentize-py"));
     command
         .arg("--wit-path")
@@ -27,7 +46,7 @@ pub(crate) fn make(source: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> 
         .arg("--python-path")
         .arg(&guest)
         .arg("--output")
-        .arg(&component);
+        .arg(&parts);
     // It asks the first `python3` on the path for more directories to take in: let that be ours.
     command.env("PATH", tools.path()?);
     run(
@@ -35,14 +54,12 @@ pub(crate) fn make(source: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> 
         &["componentize-py could not make the Python guest"],
     )?;
 
-    let bytes = merge::merge(&read(&component)?).map_err(|error| Failure {
+    let bytes = merge::merge(&read(&parts)?).map_err(|error| Failure {
         what: format!(
             "cannot merge the modules of `{}`: {error:#}",
-            component.display()
+            parts.display()
         ),
         hints: vec![READY_MADE.into()],
     })?;
-    let merged = out.join("python.wasm");
-    write(&merged, &bytes)?;
-    Ok(merged)
+    write(component, &bytes)
 }

@@ -4,8 +4,7 @@
 //! the interpreter's library. Its functions still carry their names, so `merge` puts these in
 //! their place.
 
-use crate::tools::{Result, Tools, crate_source, read, run, write};
-use sha2::{Digest, Sha256};
+use crate::tools::{Inputs, Result, Tools, crate_source, run};
 use std::path::{Path, PathBuf};
 
 /// The name by which componentize-py knows an extension module for its interpreter.
@@ -55,32 +54,30 @@ pub(crate) fn make(source: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> 
         include.join("sqlite3.c"),
         source.join("python/sqlite/module.c"),
     ];
-    let options: Vec<String> = OPTIONS.iter().map(|option| format!("-D{option}")).collect();
-
-    let mut made_from = Sha256::new();
+    let library = out.join(FILE);
+    let mut inputs = Inputs::new(concat!(include_str!("sqlite.rs"), include_str!("tools.rs")));
     for file in &files {
-        made_from.update(read(file)?);
+        inputs = inputs.file(file)?;
     }
-    made_from.update(format!("{COMPILER:?} {options:?}"));
-    let made_from = made_from.finalize();
-    let (library, stamp) = (out.join(FILE), out.join("sqlite.made"));
-    if library.exists() && read(&stamp).is_ok_and(|found| found == made_from[..]) {
-        return Ok(library);
-    }
+    inputs.make(&library, || compile(&files, &include, &library, tools))?;
+    Ok(library)
+}
 
+fn compile(files: &[PathBuf], include: &Path, library: &Path, tools: &Tools) -> Result<()> {
     let mut link = tools.zig("wasm-ld");
     link.args(["-shared", "-s", "--experimental-pic"])
         .arg("--unresolved-symbols=import-dynamic")
         .arg("-o")
-        .arg(&library);
-    for (file, object) in files.iter().zip(["sqlite3.o", "module.o"]) {
-        let object = out.join(object);
+        .arg(library);
+    for file in files {
+        let name = file.file_name().unwrap_or_default();
+        let object = library.with_file_name(name).with_extension("o");
         let mut command = tools.zig("cc");
         command
             .args(COMPILER)
-            .args(&options)
+            .args(OPTIONS.iter().map(|option| format!("-D{option}")))
             .arg("-I")
-            .arg(&include)
+            .arg(include)
             .arg("-c")
             .arg(file)
             .arg("-o")
@@ -89,6 +86,5 @@ pub(crate) fn make(source: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> 
         link.arg(object);
     }
     run(link, &["SQLite could not be linked for the guest"])?;
-    write(&stamp, &made_from)?;
-    Ok(library)
+    Ok(())
 }

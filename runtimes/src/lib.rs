@@ -15,6 +15,10 @@ mod python {
     include!(concat!(env!("OUT_DIR"), "/python.rs"));
 }
 
+mod javascript {
+    include!(concat!(env!("OUT_DIR"), "/javascript.rs"));
+}
+
 /// One interpreter compiled to WASI, embedded compressed.
 #[derive(Clone, Copy, Debug)]
 pub struct Guest {
@@ -46,8 +50,19 @@ pub fn python() -> Guest {
     }
 }
 
+/// QuickJS-ng with a layer of Node's modules; the world it implements is `javascript/wit/world.wit`.
+pub fn javascript() -> Guest {
+    Guest {
+        name: "javascript",
+        version: javascript::VERSION,
+        digest: javascript::DIGEST,
+        size: javascript::SIZE,
+        compressed: Compressed(javascript::COMPRESSED),
+    }
+}
+
 impl Guest {
-    /// The name of the runtime, `python`.
+    /// The name of the runtime, `python` or `javascript`.
     pub fn name(&self) -> &'static str {
         self.name
     }
@@ -83,25 +98,30 @@ mod tests {
     use sha2::{Digest, Sha256};
 
     #[test]
-    fn the_embedded_component_has_the_digest_it_is_known_by() {
-        let guest = python();
-        let component = guest.component().expect("decompresses");
-        let digest: String = Sha256::digest(&component)
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        assert_eq!(digest, guest.digest());
-        assert_eq!(component.len(), guest.size);
+    fn the_embedded_components_have_the_digests_they_are_known_by() {
+        for guest in [python(), javascript()] {
+            let component = guest.component().expect("decompresses");
+            let digest: String = Sha256::digest(&component)
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect();
+            assert_eq!(digest, guest.digest());
+            assert_eq!(component.len(), guest.size);
+        }
     }
 
     #[test]
-    fn the_guest_is_a_component_and_not_a_core_module() {
-        let component = python().component().expect("decompresses");
-        assert_eq!(component[..8], *b"\0asm\x0d\0\x01\0");
+    fn the_guests_are_components_and_not_core_modules() {
+        for guest in [python(), javascript()] {
+            let component = guest.component().expect("decompresses");
+            assert_eq!(component[..8], *b"\0asm\x0d\0\x01\0");
+        }
     }
 
     #[test]
     fn printing_a_guest_prints_no_bytes_of_it() {
-        assert!(format!("{:?}", python()).len() < 300);
+        for guest in [python(), javascript()] {
+            assert!(format!("{guest:?}").len() < 300);
+        }
     }
 }

@@ -1,0 +1,167 @@
+//! The recipe of `javascript.wasm`.
+//!
+//! QuickJS-ng and the binding in `javascript/engine` are compiled to one core module; the Node layer in
+//! `javascript/node` is bundled with the packages it uses and evaluated once; what the memory holds then
+//! becomes the module's. An adapter turns the module's WASI preview 1 into the WASI 0.2 that the
+//! host offers to every guest. The same inputs give the same bytes.
+
+use crate::snapshot::snapshot;
+use crate::tools::{
+    Failure, Inputs, READY_MADE, Result, Tools, copy, crate_source, create, entries, read, remove,
+    run, write,
+};
+use std::path::{Path, PathBuf};
+
+/// Of QuickJS-ng, as the crate in `sources/Cargo.lock` carries it.
+pub(crate) const VERSION: &str = "0.18.0";
+
+const COMPILER: [&str; 13] = [
+    "-target",
+    "wasm32-wasi",
+    "-O3",
+    "-DNDEBUG",
+    "-D_GNU_SOURCE",
+    "-D_WASI_EMULATED_PROCESS_CLOCKS",
+    "-D_WASI_EMULATED_SIGNAL",
+    "-fno-sanitize=undefined",
+    "-fno-stack-protector",
+    "-mbulk-memory",
+    "-mnontrapping-fptoint",
+    "-msign-ext",
+    "-w",
+];
+
+/// The stack in linear memory is the one the engine measures; the host's own must be larger.
+const LINKER: [&str; 7] = [
+    "-target",
+    "wasm32-wasi",
+    "-mexec-model=reactor",
+    "-Wl,-z,stack-size=8388608",
+    "-lwasi-emulated-process-clocks",
+    "-lwasi-emulated-signal",
+    "-s",
+];
+
+pub(crate) fn make(source: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> {
+    let recipe = source.join("javascript");
+    let out = out.join("javascript");
+    create(&out)?;
+    let engine = engine(source, &out, tools)?;
+    let bundle = bundle(&recipe, &out, tools)?;
+
+    let memory = out.join("memory");
+    let mut command = tools.node()?;
+    command
+        .arg(recipe.join("build/snapshot.mjs"))
+        .args([&engine, &bundle, &memory]);
+    run(command, &["the Node layer could not be evaluated"])?;
+    let failed = |error: anyhow::Error| Failure {
+        what: format!(
+            "cannot make a component of `{}`: {error:#}",
+            engine.display()
+        ),
+        hints: vec![READY_MADE.into()],
+    };
+    let module =
+        snapshot(&read(&engine)?, read(&memory)?, &["_initialize", "prepare"]).map_err(failed)?;
+    let bytes = component(module, &recipe.join("wit")).map_err(failed)?;
+    let component = out.join("javascript.wasm");
+    write(&component, &bytes)?;
+    Ok(component)
+}
+
+/// Compiles the engine, unless it was made before from the same.
+fn engine(source: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> {
+    let crate_ = crate_source(&source.join("sources/Cargo.toml"), "libquickjs-ng-sys")?;
+    let quickjs = crate_.join("embed/quickjs");
+    let own = source.join("javascript/engine");
+    // `quickjs.c` is taken in by our `interpreter.c`.
+    let mut units: Vec<PathBuf> = ["libregexp.c", "libunicode.c", "dtoa.c"]
+        .iter()
+        .map(|name| quickjs.join(name))
+        .collect();
+    let is_unit = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "c");
+    units.extend(entries(&own)?.into_iter().filter(is_unit));
+
+    let engine = out.join("engine.wasm");
+    let steps = concat!(include_str!("javascript.rs"), include_str!("tools.rs"));
+    Inputs::new(steps)
+        .folder(&quickjs)?
+        .folder(&own)?
+        .make(&engine, || {
+            let mut link = tools.zig("cc");
+            link.args(LINKER).arg("-o").arg(&engine);
+            for unit in units {
+                let name = unit.file_name().unwrap_or_default();
+                let object = out.join(name).with_extension("o");
+                let mut command = tools.zig("cc");
+                command
+                    .args(COMPILER)
+                    .arg("-I")
+                    .arg(&quickjs)
+                    .arg("-I")
+                    .arg(&own)
+                    .arg("-c")
+                    .arg(&unit)
+                    .arg("-o")
+                    .arg(&object);
+                run(command, &["the JavaScript engine could not be compiled"])?;
+                link.arg(object);
+            }
+            run(link, &["the JavaScript engine could not be linked"])?;
+            Ok(())
+        })?;
+    Ok(engine)
+}
+
+/// Installs the packages of the Node layer by its lock file, and bundles both.
+fn bundle(recipe: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> {
+    // Packages are installed beside the sources that import them: into a copy.
+    let layer = out.join("layer");
+    let lists = ["package.json", "package-lock.json"];
+    let mut inputs = Inputs::new("npm ci");
+    for name in lists {
+        inputs = inputs.file(&recipe.join(name))?;
+    }
+    inputs.make(&layer.join("node_modules"), || {
+        remove(&layer)?;
+        create(&layer)?;
+        for name in lists {
+            write(&layer.join(name), &read(&recipe.join(name))?)?;
+        }
+        let mut command = tools.npm()?;
+        command
+            .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
+            .current_dir(&layer);
+        run(command, &["npm needs a network or a filled cache"])?;
+        Ok(())
+    })?;
+    remove(&layer.join("node"))?;
+    copy(&recipe.join("node"), &layer.join("node"))?;
+
+    let bundle = out.join("bundle.js");
+    let mut command = tools.node()?;
+    command
+        .arg(recipe.join("build/bundle.mjs"))
+        .args([&layer, &bundle]);
+    run(command, &["the Node layer could not be bundled"])?;
+    Ok(bundle)
+}
+
+/// A component of a core module that speaks WASI preview 1.
+fn component(mut module: Vec<u8>, wit: &Path) -> anyhow::Result<Vec<u8>> {
+    use wasi_preview1_component_adapter_provider as adapter;
+    let mut resolve = wit_parser::Resolve::default();
+    let (package, _) = resolve.push_dir(wit)?;
+    let world = resolve.select_world(&[package], Some("javascript"))?;
+    let encoding = wit_component::StringEncoding::UTF8;
+    wit_component::embed_component_metadata(&mut module, &resolve, world, encoding)?;
+    wit_component::ComponentEncoder::default()
+        .module(&module)?
+        .adapter(
+            adapter::WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME,
+            adapter::WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER,
+        )?
+        .validate(true)
+        .encode()
+}
