@@ -1,0 +1,53 @@
+/* What the parts of the engine share: the binding that the Node layer is built on, and nothing that scripts see.
+ *
+ * Every function of the binding has the signature of a QuickJS C function. Those that touch files answer
+ * with a negative number, Linux's errno, where the system refuses: making the Error is the Node layer's work. */
+#ifndef ENGINE_H
+#define ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "quickjs.h"
+
+#define BINDING(name) JSValue name(JSContext *ctx, JSValueConst this_val, int argc, JSValueConst *argv)
+
+/* inside/: what needs the insides of the interpreter. */
+JSContext *interpreter_new(JSRuntime *runtime);
+void interpreter_reseed(JSContext *ctx, uint64_t seed);
+size_t interpreter_heap(JSRuntime *runtime);
+/* The bytes behind an ArrayBuffer, a typed array or a DataView; NULL with an exception pending otherwise. */
+uint8_t *bytes_of(JSContext *ctx, JSValueConst value, size_t *size);
+
+extern const JSCFunctionListEntry inside_functions[];
+extern const int inside_function_count;
+
+/* files.c */
+extern const JSCFunctionListEntry file_functions[];
+extern const int file_function_count;
+int files_begin(void);
+
+/* text.c */
+extern const JSCFunctionListEntry text_functions[];
+extern const int text_function_count;
+
+/* modules.c */
+extern const JSCFunctionListEntry module_functions[];
+extern const int module_function_count;
+void modules_init(JSRuntime *runtime);
+
+/* system.c */
+extern const JSCFunctionListEntry system_functions[];
+extern const int system_function_count;
+
+/* hashes.c */
+extern const JSCFunctionListEntry hash_functions[];
+extern const int hash_function_count;
+
+/* transpile.c: where a place in transpiled code comes from. False if the file was not transpiled. */
+extern const JSCFunctionListEntry transpile_functions[];
+extern const int transpile_function_count;
+bool original_position(const char *file, int *line, int *column);
+
+#endif

@@ -1,0 +1,3 @@
+#include "engine.h"
+const JSCFunctionListEntry hash_functions[1];
+const int hash_function_count = 0;

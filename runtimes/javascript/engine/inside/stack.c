@@ -1,0 +1,367 @@
+/* Stack traces as Node prints them: the header, then frames of scripts alone. The interpreter calls `stack_capture`
+ * for each error it makes: it is installed as its hook for stack traces, with one frame asked for, and that one says
+ * where to begin. The frames are written down at once, the header when `stack` is first read: an error gets its
+ * name after it was made. */
+
+enum { FRAMES_MAX = 200 };
+
+/* Functions of the language that call back into scripts, with the names V8 has for their frames. */
+static const char *const NATIVE_FRAMES[] = {
+    "Array.forEach", "Array.map", "Array.filter", "Array.reduce", "Array.reduceRight", "Array.some", "Array.every",
+    "Array.find", "Array.findIndex", "Array.findLast", "Array.sort", "Array.flatMap", "Array.from", "JSON.parse",
+    "JSON.stringify", "String.replace", "String.replaceAll", "Promise",
+};
+
+static const char *native_frame(const char *name)
+{
+    for (size_t i = 0; i < countof(NATIVE_FRAMES); i++) {
+        const char *dot = strchr(NATIVE_FRAMES[i], '.');
+        if (!strcmp(dot ? dot + 1 : NATIVE_FRAMES[i], name))
+            return NATIVE_FRAMES[i];
+    }
+    return NULL;
+}
+
+/* Where a frame is; false if it is none of a script's. */
+static bool frame_place(JSContext *ctx, JSStackFrame *frame, const char **file, int *line, int *column)
+{
+    if (JS_VALUE_GET_TAG(frame->cur_func) != JS_TAG_OBJECT)
+        return false;
+    JSObject *function = JS_VALUE_GET_OBJ(frame->cur_func);
+    if (!js_class_has_bytecode(function->class_id))
+        return false;
+    JSFunctionBytecode *code = function->u.func.function_bytecode;
+    if (!code->filename || !frame->cur_pc)
+        return false;
+    *file = JS_AtomToCString(ctx, code->filename);
+    if (!*file)
+        return false;
+    if (!strncmp(*file, "node:", 5)) {
+        JS_FreeCString(ctx, *file);
+        return false;
+    }
+    *line = find_line_num(ctx, code, (uint32_t)(frame->cur_pc - code->byte_code_buf - 1), column);
+    original_position(*file, line, column);
+    return true;
+}
+
+/* One line of a trace for a frame; nothing for a frame of ours. True if there is one. */
+static bool put_frame(JSContext *ctx, DynBuf *out, JSStackFrame *frame)
+{
+    const char *file;
+    int line, column;
+    const char *name = get_func_name(ctx, frame->cur_func);
+    bool shown = frame_place(ctx, frame, &file, &line, &column);
+    if (shown) {
+        /* The body of a CommonJS module runs in a function with this name; see modules.c. */
+        const char *called = name;
+        if (called && !strcmp(called, "<module body>"))
+            called = "Object.<anonymous>";
+        else if (called && (!*called || *called == '<'))
+            called = NULL;
+        if (called)
+            dbuf_printf(out, "\n    at %s%s (%s:%d:%d)", frame->is_constructor ? "new " : "", called, file, line, column);
+        else if (frame->is_constructor)
+            dbuf_printf(out, "\n    at new <anonymous> (%s:%d:%d)", file, line, column);
+        else
+            dbuf_printf(out, "\n    at %s:%d:%d", file, line, column);
+        JS_FreeCString(ctx, file);
+    } else if (name && JS_VALUE_GET_TAG(frame->cur_func) == JS_TAG_OBJECT &&
+               !js_class_has_bytecode(JS_VALUE_GET_OBJ(frame->cur_func)->class_id)) {
+        const char *known = native_frame(name);
+        if (known) {
+            dbuf_printf(out, "\n    at %s%s (<anonymous>)", frame->is_constructor ? "new " : "", known);
+            shown = true;
+        }
+    }
+    JS_FreeCString(ctx, name);
+    return shown;
+}
+
+/* A property as text; NULL if it is undefined or cannot be had. No exception is left. */
+static const char *text_property(JSContext *ctx, JSValueConst object, JSAtom atom)
+{
+    JSValue value = JS_GetProperty(ctx, object, atom);
+    const char *text = JS_IsException(value) || JS_IsUndefined(value) ? NULL : JS_ToCString(ctx, value);
+    JS_FreeValue(ctx, value);
+    if (!text)
+        JS_FreeValue(ctx, JS_GetException(ctx));
+    return text;
+}
+
+static void put_header(JSContext *ctx, DynBuf *out, JSValueConst error)
+{
+    const char *name = text_property(ctx, error, JS_ATOM_name);
+    const char *message = text_property(ctx, error, JS_ATOM_message);
+    dbuf_putstr(out, name ? name : "Error");
+    if (message && *message)
+        dbuf_printf(out, "%s%s", name && !*name ? "" : ": ", message);
+    JS_FreeCString(ctx, name);
+    JS_FreeCString(ctx, message);
+}
+
+/* The frame to begin with: that of the function in the one call site we are given. */
+static JSStackFrame *first_frame(JSContext *ctx, JSValueConst sites, JSCallSiteData **place)
+{
+    JSStackFrame *frame = ctx->rt->current_stack_frame;
+    JSValue site = JS_GetPropertyUint32(ctx, sites, 0);
+    *place = JS_IsException(site) ? NULL : JS_GetOpaque(site, JS_CLASS_CALL_SITE);
+    if (*place && JS_VALUE_GET_TAG((*place)->func) == JS_TAG_OBJECT) {
+        JSObject *function = JS_VALUE_GET_OBJ((*place)->func);
+        while (frame && JS_VALUE_GET_PTR(frame->cur_func) != (void *)function)
+            frame = frame->prev_frame;
+        *place = NULL;
+    } else if (frame) {
+        frame = frame->prev_frame;
+    }
+    /* The list keeps the site. */
+    JS_FreeValue(ctx, site);
+    return frame;
+}
+
+static int frame_limit(JSContext *ctx)
+{
+    JSValue value = JS_GetPropertyStr(ctx, ctx->error_ctor, "stackTraceLimit");
+    double limit = 0;
+    if (!JS_IsNumber(value) || JS_ToFloat64(ctx, &limit, value))
+        limit = 0;
+    JS_FreeValue(ctx, value);
+    return limit > FRAMES_MAX ? FRAMES_MAX : limit > 0 ? (int)limit : 0;
+}
+
+/* The call sites of scripts' frames, for a script's own `Error.prepareStackTrace`. */
+static JSValue call_sites(JSContext *ctx, JSStackFrame *frame, int limit)
+{
+    JSValue list = JS_NewArray(ctx);
+    uint32_t count = 0;
+    for (; frame && (int)count < limit && !JS_IsException(list); frame = frame->prev_frame) {
+        const char *file;
+        int line, column;
+        if (!frame_place(ctx, frame, &file, &line, &column))
+            continue;
+        JS_FreeCString(ctx, file);
+        JSCallSiteData data;
+        js_new_callsite_data(ctx, &data, frame);
+        data.line_num = line;
+        data.col_num = column;
+        JSValue site = js_new_callsite(ctx, &data);
+        if (JS_IsException(site) || JS_SetPropertyUint32(ctx, list, count++, site) < 0) {
+            JS_FreeValue(ctx, list);
+            list = JS_EXCEPTION;
+        }
+    }
+    return list;
+}
+
+/* What `stack_capture` leaves in an error begins with this, until it is read. */
+static const char UNREAD = '\0';
+
+static JSValue stack_getter, stack_setter;
+
+/* The header, then the frames that follow. */
+static JSValue with_header(JSContext *ctx, JSValueConst error, const char *frames, size_t length)
+{
+    DynBuf out;
+    js_dbuf_init(ctx, &out);
+    put_header(ctx, &out, error);
+    dbuf_put(&out, frames, length);
+    JSValue stack = dbuf_error(&out) ? JS_NULL : JS_NewStringLen(ctx, (char *)out.buf, out.size);
+    dbuf_free(&out);
+    return stack;
+}
+
+static JSObject *error_of(JSValueConst value)
+{
+    if (JS_VALUE_GET_TAG(value) != JS_TAG_OBJECT || JS_VALUE_GET_OBJ(value)->class_id != JS_CLASS_ERROR)
+        return NULL;
+    return JS_VALUE_GET_OBJ(value);
+}
+
+static BINDING(stack_get)
+{
+    JSObject *error = error_of(this_val);
+    if (!error)
+        return JS_UNDEFINED;
+    JSValue kept = error->u.object_data;
+    if (!JS_IsString(kept))
+        return js_dup(kept);
+    size_t length;
+    const char *text = JS_ToCStringLen(ctx, &length, kept);
+    if (!text)
+        return JS_EXCEPTION;
+    if (length && *text == UNREAD) {
+        JSValue stack = with_header(ctx, this_val, text + 1, length - 1);
+        JS_FreeValue(ctx, error->u.object_data);
+        error->u.object_data = stack;
+    }
+    JS_FreeCString(ctx, text);
+    return js_dup(error->u.object_data);
+}
+
+static BINDING(stack_set)
+{
+    JSObject *error = error_of(this_val);
+    if (error) {
+        JS_FreeValue(ctx, error->u.object_data);
+        error->u.object_data = js_dup(argv[0]);
+    }
+    return JS_UNDEFINED;
+}
+
+/* Where the last exception was thrown: what a script sees above an uncaught error. The value tells whether the
+ * exception is the one in question; it is compared and never looked into, since nothing keeps it alive. */
+static struct {
+    JSValue value;
+    JSAtom file;
+    int line, column;
+} thrown;
+
+static void note_throw(JSContext *ctx, JSValueConst value, JSStackFrame *frame)
+{
+    thrown.value = unsafe_unconst(value);
+    for (; frame; frame = frame->prev_frame) {
+        const char *file;
+        int line, column;
+        if (!frame_place(ctx, frame, &file, &line, &column))
+            continue;
+        JS_FreeAtom(ctx, thrown.file);
+        thrown.file = JS_NewAtom(ctx, file);
+        thrown.line = line;
+        thrown.column = column;
+        JS_FreeCString(ctx, file);
+        return;
+    }
+}
+
+/* thrownAt(value) → [file, line, column] if the value is the last that was thrown in a script. */
+static BINDING(stack_thrown_at)
+{
+    if (thrown.file == JS_ATOM_NULL || memcmp(&thrown.value, &argv[0], sizeof thrown.value))
+        return JS_UNDEFINED;
+    JSValue place[] = { JS_AtomToString(ctx, thrown.file), js_int32(thrown.line), js_int32(thrown.column) };
+    return JS_NewArrayFrom(ctx, 3, place);
+}
+
+/* Who makes the interpreter take a trace. */
+enum asker { CONSTRUCTOR, SCRIPT, THROW };
+
+static enum asker asker_of(JSContext *ctx)
+{
+    JSStackFrame *frame = ctx->rt->current_stack_frame;
+    frame = frame ? frame->prev_frame : NULL;
+    if (!frame || JS_VALUE_GET_TAG(frame->cur_func) != JS_TAG_OBJECT)
+        return THROW;
+    JSObject *function = JS_VALUE_GET_OBJ(frame->cur_func);
+    if (function->class_id != JS_CLASS_C_FUNCTION)
+        return THROW;
+    JSCFunctionType code = function->u.cfunc.c_function;
+    return code.generic == js_error_capture_stack_trace        ? SCRIPT
+           : code.constructor_magic == js_error_constructor ? CONSTRUCTOR
+                                                            : THROW;
+}
+
+/* What the error keeps, or what `Error.captureStackTrace` makes a property. */
+static JSValue trace_of(JSContext *ctx, JSValueConst error, JSStackFrame *frame, JSCallSiteData *place, bool read)
+{
+    int limit = frame_limit(ctx);
+    JSValue prepare = JS_GetPropertyStr(ctx, ctx->error_ctor, "prepareStackTrace");
+    if (JS_IsFunction(ctx, prepare)) {
+        JSValue sites = call_sites(ctx, frame, limit);
+        JSValue stack = JS_EXCEPTION;
+        if (!JS_IsException(sites)) {
+            JSValueConst arguments[] = { error, sites };
+            stack = JS_Call(ctx, prepare, ctx->error_ctor, 2, arguments);
+        }
+        JS_FreeValue(ctx, sites);
+        JS_FreeValue(ctx, prepare);
+        return stack;
+    }
+    JS_FreeValue(ctx, prepare);
+
+    DynBuf out;
+    js_dbuf_init(ctx, &out);
+    int count = 0;
+    dbuf_putc(&out, UNREAD);
+    if (place && count < limit) {
+        /* Code that does not parse: it has a place and no frame. */
+        const char *file = JS_ToCString(ctx, place->filename);
+        if (file && strncmp(file, "node:", 5) && strcmp(file, "<input>")) {
+            int line = place->line_num, column = place->col_num;
+            original_position(file, &line, &column);
+            dbuf_printf(&out, "\n    at %s:%d:%d", file, line, column);
+            count++;
+        }
+        JS_FreeCString(ctx, file);
+    }
+    for (; frame && count < limit; frame = frame->prev_frame)
+        count += put_frame(ctx, &out, frame);
+    JSValue stack = dbuf_error(&out) ? JS_NULL
+                    : read           ? with_header(ctx, error, (char *)out.buf + 1, out.size - 1)
+                                     : JS_NewStringLen(ctx, (char *)out.buf, out.size);
+    dbuf_free(&out);
+    return stack;
+}
+
+/* The frames of the classes that an error's own class is derived from, up to its own, are no news. */
+static JSStackFrame *above_constructors(JSStackFrame *frame)
+{
+    while (frame && frame->is_constructor && JS_VALUE_GET_TAG(frame->cur_func) == JS_TAG_OBJECT) {
+        JSObject *function = JS_VALUE_GET_OBJ(frame->cur_func);
+        if (!js_class_has_bytecode(function->class_id) || !function->u.func.function_bytecode->is_derived_class_constructor)
+            break;
+        frame = frame->prev_frame;
+    }
+    return frame;
+}
+
+/* The interpreter's hook, (error, sites). An answer other than undefined tells it that the exception has its trace;
+ * what is thrown after it was made comes here a second time, for the place of the throw alone. */
+static BINDING(stack_capture)
+{
+    JSCallSiteData *place;
+    JSStackFrame *frame = first_frame(ctx, argv[1], &place);
+    enum asker asker = asker_of(ctx);
+    if (asker == SCRIPT)
+        return trace_of(ctx, argv[0], frame, place, true);
+    if (asker == CONSTRUCTOR)
+        frame = above_constructors(frame);
+    JSObject *error = error_of(argv[0]);
+    if (error && JS_IsUndefined(error->u.object_data)) {
+        JS_DefineProperty(ctx, argv[0], JS_ATOM_stack, JS_UNDEFINED, stack_getter, stack_setter,
+                          JS_PROP_HAS_GET | JS_PROP_HAS_SET | JS_PROP_HAS_ENUMERABLE | JS_PROP_HAS_CONFIGURABLE | JS_PROP_CONFIGURABLE);
+        JSValue stack = trace_of(ctx, argv[0], frame, place, false);
+        if (JS_IsException(stack)) {
+            JS_FreeValue(ctx, JS_GetException(ctx));
+            stack = JS_NULL;
+        }
+        error->u.object_data = stack;
+    }
+    if (asker == CONSTRUCTOR)
+        return JS_UNDEFINED;
+    note_throw(ctx, argv[0], frame);
+    return JS_NULL;
+}
+
+/* Takes over from the interpreter's own traces. What it has as `Error.prepareStackTrace` and `Error.stackTraceLimit`
+ * become ordinary properties, as they are in V8; `stack_capture` reads them. */
+static BINDING(stack_take_over)
+{
+    JSValue capture = JS_NewCFunction(ctx, stack_capture, "captureStack", 2);
+    stack_getter = JS_NewCFunction(ctx, stack_get, "", 0);
+    stack_setter = JS_NewCFunction(ctx, stack_set, "", 1);
+    if (JS_IsException(capture) || JS_IsException(stack_getter) || JS_IsException(stack_setter))
+        return JS_EXCEPTION;
+    JS_FreeValue(ctx, ctx->error_prepare_stack);
+    ctx->error_prepare_stack = capture;
+    ctx->error_stack_trace_limit = js_int32(1);
+    int flags = JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE | JS_PROP_ENUMERABLE;
+    JSAtom limit = JS_NewAtom(ctx, "stackTraceLimit"), prepare = JS_NewAtom(ctx, "prepareStackTrace");
+    int result = JS_DefinePropertyValue(ctx, ctx->error_ctor, limit, js_int32(10), flags);
+    if (result >= 0)
+        result = JS_DeleteProperty(ctx, ctx->error_ctor, prepare, 0);
+    if (result >= 0)
+        result = JS_DeleteProperty(ctx, ctx->class_proto[JS_CLASS_ERROR], JS_ATOM_stack, 0);
+    JS_FreeAtom(ctx, limit);
+    JS_FreeAtom(ctx, prepare);
+    return result < 0 ? JS_EXCEPTION : JS_UNDEFINED;
+}

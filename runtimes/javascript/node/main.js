@@ -1,0 +1,30 @@
+// The Node layer: evaluated once, when the snapshot is made. `run` is what the engine calls for a script.
+
+import { binding } from './internal/binding.js';
+import { process } from './internal/process.js';
+import './globals/index.js';
+import './internal/stdio.js';
+import { run } from './internal/main.js';
+import { addBuiltins } from './internal/loader/builtins.js';
+import console from './modules/console.js';
+import module from './modules/module.js';
+import timers from './modules/timers.js';
+import timersPromises from './modules/timers/promises.js';
+import { queueMicrotask } from './internal/task.js';
+import fs from './modules/fs.js';
+import fsPromises from './modules/fs/promises.js';
+
+binding.takeOverStacks();
+addBuiltins({ console, fs, 'fs/promises': fsPromises, module, process, timers, 'timers/promises': timersPromises });
+
+const { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate } = timers;
+const enumerable = { global: globalThis, clearImmediate, setImmediate, clearInterval, clearTimeout, setInterval, setTimeout, queueMicrotask };
+for (const [name, value] of Object.entries(enumerable)) {
+  Object.defineProperty(globalThis, name, { value, writable: true, enumerable: true, configurable: true });
+}
+for (const [name, value] of Object.entries({ console, process })) {
+  Object.defineProperty(globalThis, name, { value, writable: true, enumerable: false, configurable: true });
+}
+Object.defineProperty(globalThis, Symbol.toStringTag, { value: 'global', configurable: true });
+
+binding.setMain(run);

@@ -1,0 +1,5 @@
+// node:assert/strict.
+
+import { strict } from '../assert.js';
+
+export default strict;

@@ -1,0 +1,5 @@
+// node:inspector/promises.
+
+import inspector from '../inspector.js';
+
+export default inspector;

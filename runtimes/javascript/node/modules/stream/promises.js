@@ -1,0 +1,5 @@
+// node:stream/promises.
+
+import stream from '../stream.js';
+
+export default { finished: stream.promises.finished, pipeline: stream.promises.pipeline };
