@@ -13,6 +13,8 @@
 mod graph;
 #[path = "build/merge.rs"]
 mod merge;
+#[path = "build/typescript.rs"]
+mod typescript;
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -24,6 +26,9 @@ use sha2::{Digest, Sha256};
 
 /// Of CPython, as `componentize-py` in `python/requirements.txt` carries it. The guest checks it.
 const PYTHON_VERSION: &str = "3.14.0";
+
+/// Of oxc, as `typescript/Cargo.toml` pins it.
+const OXC_VERSION: &str = "0.146.0";
 
 /// Level 12 takes about three seconds for the 40 MB of a guest; 15 takes five times as long for one per
 /// cent less.
@@ -53,7 +58,7 @@ struct Failure {
 
 type Result<T> = std::result::Result<T, Failure>;
 
-const READY_MADE: &str = "without Python or a network, set SKILLRUN_RUNTIMES_DIR to a directory that holds a ready-made python.wasm";
+const READY_MADE: &str = "without Python or a network, set SKILLRUN_RUNTIMES_DIR to a directory that holds ready-made guests";
 
 fn build() -> Result<()> {
     for name in ["SKILLRUN_RUNTIMES_DIR", "SKILLRUN_PYTHON"] {
@@ -65,20 +70,36 @@ fn build() -> Result<()> {
         "python/requirements.txt",
         "python/wit",
         "python/guest",
+        "typescript/Cargo.toml",
+        "typescript/Cargo.lock",
+        "typescript/src",
+        "typescript/wit",
     ] {
         println!("cargo::rerun-if-changed={path}");
     }
     let out = PathBuf::from(variable("OUT_DIR")?);
-    let component = match env::var_os("SKILLRUN_RUNTIMES_DIR") {
-        Some(directory) => {
-            let file = Path::new(&directory).join("python.wasm");
-            println!("cargo::rerun-if-changed={}", file.display());
-            file
-        }
-        None => make_python(&PathBuf::from(variable("CARGO_MANIFEST_DIR")?), &out)?,
-    };
-    embed(&component, &out)
+    let source = PathBuf::from(variable("CARGO_MANIFEST_DIR")?);
+    let ready_made = env::var_os("SKILLRUN_RUNTIMES_DIR").map(PathBuf::from);
+    let guests: [(&str, &str, Recipe); 2] = [
+        ("python", PYTHON_VERSION, make_python),
+        ("typescript", OXC_VERSION, typescript::make),
+    ];
+    for (name, version, make) in guests {
+        let component = match &ready_made {
+            Some(directory) => {
+                let file = directory.join(format!("{name}.wasm"));
+                println!("cargo::rerun-if-changed={}", file.display());
+                file
+            }
+            None => make(&source.join(name), &out)?,
+        };
+        embed(name, version, &component, &out)?;
+    }
+    Ok(())
 }
+
+/// Makes a guest from the recipe in a directory, somewhere in another; returns the file.
+type Recipe = fn(&Path, &Path) -> Result<PathBuf>;
 
 fn variable(name: &str) -> Result<std::ffi::OsString> {
     env::var_os(name).ok_or_else(|| Failure {
@@ -88,8 +109,7 @@ fn variable(name: &str) -> Result<std::ffi::OsString> {
 }
 
 /// Makes `python.wasm` from the recipe in `python/`.
-fn make_python(source: &Path, out: &Path) -> Result<PathBuf> {
-    let recipe = source.join("python");
+fn make_python(recipe: &Path, out: &Path) -> Result<PathBuf> {
     let environment = environment(&recipe.join("requirements.txt"), out)?;
 
     // The interpreter writes its caches beside what it imports: give it copies.
@@ -205,29 +225,31 @@ fn find_python() -> Result<std::ffi::OsString> {
 }
 
 /// Compresses the component and writes the constants that `src/lib.rs` includes.
-fn embed(component: &Path, out: &Path) -> Result<()> {
+fn embed(name: &str, version: &str, component: &Path, out: &Path) -> Result<()> {
     let bytes = fs::read(component).map_err(|error| Failure {
         what: format!("cannot read `{}`: {error}", component.display()),
-        hints: vec!["SKILLRUN_RUNTIMES_DIR must name a directory that holds python.wasm".into()],
+        hints: vec![format!(
+            "SKILLRUN_RUNTIMES_DIR must name a directory that holds {name}.wasm"
+        )],
     })?;
     let compressed = zstd::bulk::compress(&bytes, COMPRESSION).map_err(|error| Failure {
         what: format!("cannot compress `{}`: {error}", component.display()),
         hints: Vec::new(),
     })?;
-    write(&out.join("python.wasm.zst"), &compressed)?;
+    write(&out.join(format!("{name}.wasm.zst")), &compressed)?;
 
     let mut digest = String::new();
     for byte in Sha256::digest(&bytes) {
         let _ = write!(digest, "{byte:02x}");
     }
     let constants = format!(
-        "pub(super) const VERSION: &str = {PYTHON_VERSION:?};\n\
+        "pub(super) const VERSION: &str = {version:?};\n\
          pub(super) const DIGEST: &str = {digest:?};\n\
          pub(super) const SIZE: usize = {};\n\
-         pub(super) const COMPRESSED: &[u8] = include_bytes!(concat!(env!(\"OUT_DIR\"), \"/python.wasm.zst\"));\n",
+         pub(super) const COMPRESSED: &[u8] = include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{name}.wasm.zst\"));\n",
         bytes.len()
     );
-    write(&out.join("python.rs"), constants.as_bytes())
+    write(&out.join(format!("{name}.rs")), constants.as_bytes())
 }
 
 /// Runs a command to its end; a failure shows the command line and its last words.

@@ -1,4 +1,4 @@
-//! The interpreters that scripts run with, compiled to WASI and embedded in this library.
+//! The interpreters that scripts run with, and the transpiler for TypeScript, compiled to WASI and embedded in this library.
 //!
 //! Each [`Guest`] is made by the build script from packages that are pinned by hash, so a machine that
 //! only runs skills needs neither Python nor a network. The bytes are stored compressed: they
@@ -13,6 +13,10 @@ use std::io;
 
 mod python {
     include!(concat!(env!("OUT_DIR"), "/python.rs"));
+}
+
+mod typescript {
+    include!(concat!(env!("OUT_DIR"), "/typescript.rs"));
 }
 
 /// One interpreter compiled to WASI, embedded compressed.
@@ -43,6 +47,17 @@ pub fn python() -> Guest {
         digest: python::DIGEST,
         size: python::SIZE,
         compressed: Compressed(python::COMPRESSED),
+    }
+}
+
+/// The transpiler from TypeScript to JavaScript; the world it implements is `typescript/wit/world.wit`.
+pub fn typescript() -> Guest {
+    Guest {
+        name: "typescript",
+        version: typescript::VERSION,
+        digest: typescript::DIGEST,
+        size: typescript::SIZE,
+        compressed: Compressed(typescript::COMPRESSED),
     }
 }
 
