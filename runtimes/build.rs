@@ -9,6 +9,8 @@
 //! with ready-made guests. Downloading one from here instead was rejected: it would be one more
 //! place to trust, and one that no lock file pins.
 
+#[path = "build/component.rs"]
+mod component;
 #[path = "build/graph.rs"]
 mod graph;
 #[path = "build/javascript.rs"]
@@ -23,6 +25,8 @@ mod snapshot;
 mod sqlite;
 #[path = "build/tools.rs"]
 mod tools;
+#[path = "build/typescript.rs"]
+mod typescript;
 
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
@@ -59,41 +63,49 @@ fn build() -> Result<()> {
         "sources",
         "python",
         "javascript",
+        "typescript/Cargo.lock",
+        "typescript/Cargo.toml",
+        "typescript/no-clock",
+        "typescript/src",
+        "typescript/wit",
     ] {
         println!("cargo::rerun-if-changed={path}");
     }
     let source = PathBuf::from(variable("CARGO_MANIFEST_DIR")?);
     let out = PathBuf::from(variable("OUT_DIR")?);
-    let (python, javascript) = match env::var_os("SKILLRUN_RUNTIMES_DIR") {
-        Some(directory) => {
-            let directory = Path::new(&directory);
-            (
-                ready_made(directory, "python"),
-                ready_made(directory, "javascript"),
-            )
+    let guests: [(&str, &str, Recipe); 3] = [
+        ("python", python::VERSION, python::make),
+        ("javascript", javascript::VERSION, javascript::make),
+        ("typescript", typescript::VERSION, typescript::make),
+    ];
+    if let Some(directory) = env::var_os("SKILLRUN_RUNTIMES_DIR") {
+        for (name, version, _) in guests {
+            let file = Path::new(&directory).join(format!("{name}.wasm"));
+            println!("cargo::rerun-if-changed={}", file.display());
+            embed(name, version, &file, &out)?;
         }
-        None => {
-            let tools = Tools::install(&source.join("requirements.txt"), &out)?;
-            // Independent of each other, and most steps use one processor.
-            std::thread::scope(|scope| {
-                let python = scope.spawn(|| python::make(&source, &out, &tools));
-                let javascript = javascript::make(&source, &out, &tools);
-                let python = python
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                Ok((python?, javascript?))
-            })?
-        }
-    };
-    embed("python", python::VERSION, &python, &out)?;
-    embed("javascript", javascript::VERSION, &javascript, &out)
+        return Ok(());
+    }
+    let (tools, source, out) = (
+        &Tools::install(&source.join("requirements.txt"), &out)?,
+        &source,
+        &out,
+    );
+    // Independent of each other, and most steps use one processor.
+    std::thread::scope(|scope| {
+        let made = guests.map(|(name, version, make)| {
+            scope.spawn(move || embed(name, version, &make(source, out, tools)?, out))
+        });
+        made.into_iter().try_for_each(|guest| {
+            guest
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    })
 }
 
-fn ready_made(directory: &Path, name: &str) -> PathBuf {
-    let file = directory.join(format!("{name}.wasm"));
-    println!("cargo::rerun-if-changed={}", file.display());
-    file
-}
+/// Makes a guest from the sources in a folder, somewhere in another; returns the file.
+type Recipe = fn(&Path, &Path, &Tools) -> Result<PathBuf>;
 
 /// Compresses a component and writes the constants that `src/lib.rs` includes.
 fn embed(name: &str, version: &str, component: &Path, out: &Path) -> Result<()> {

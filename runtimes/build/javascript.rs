@@ -5,6 +5,7 @@
 //! becomes the module's. An adapter turns the module's WASI preview 1 into the WASI 0.2 that the
 //! host offers to every guest. The same inputs give the same bytes.
 
+use crate::component::encode;
 use crate::snapshot::snapshot;
 use crate::tools::{
     Failure, Inputs, READY_MADE, Result, Tools, copy, crate_source, create, entries, read, remove,
@@ -55,17 +56,16 @@ pub(crate) fn make(source: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> 
         .arg(recipe.join("build/snapshot.mjs"))
         .args([&engine, &bundle, &memory]);
     run(command, &["the Node layer could not be evaluated"])?;
-    let failed = |error: anyhow::Error| Failure {
+    let module = snapshot(&read(&engine)?, read(&memory)?, &["_initialize", "prepare"]);
+    let module = module.map_err(|error| Failure {
         what: format!(
-            "cannot make a component of `{}`: {error:#}",
+            "cannot put the snapshot into `{}`: {error:#}",
             engine.display()
         ),
         hints: vec![READY_MADE.into()],
-    };
-    let module =
-        snapshot(&read(&engine)?, read(&memory)?, &["_initialize", "prepare"]).map_err(failed)?;
-    let bytes = component(module, &recipe.join("wit")).map_err(failed)?;
+    })?;
     let component = out.join("javascript.wasm");
+    let bytes = encode(module, &recipe.join("wit"), "javascript")?;
     write(&component, &bytes)?;
     Ok(component)
 }
@@ -146,22 +146,4 @@ fn bundle(recipe: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> {
         .args([&layer, &bundle]);
     run(command, &["the Node layer could not be bundled"])?;
     Ok(bundle)
-}
-
-/// A component of a core module that speaks WASI preview 1.
-fn component(mut module: Vec<u8>, wit: &Path) -> anyhow::Result<Vec<u8>> {
-    use wasi_preview1_component_adapter_provider as adapter;
-    let mut resolve = wit_parser::Resolve::default();
-    let (package, _) = resolve.push_dir(wit)?;
-    let world = resolve.select_world(&[package], Some("javascript"))?;
-    let encoding = wit_component::StringEncoding::UTF8;
-    wit_component::embed_component_metadata(&mut module, &resolve, world, encoding)?;
-    wit_component::ComponentEncoder::default()
-        .module(&module)?
-        .adapter(
-            adapter::WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME,
-            adapter::WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER,
-        )?
-        .validate(true)
-        .encode()
 }

@@ -1,4 +1,4 @@
-//! The interpreters that scripts run with, compiled to WASI and embedded in this library.
+//! The interpreters that scripts run with, and the transpiler for TypeScript, compiled to WASI and embedded in this library.
 //!
 //! Each [`Guest`] is made by the build script from packages that are pinned by hash, so a machine that
 //! only runs skills needs neither Python nor a network. The bytes are stored compressed: they
@@ -17,6 +17,10 @@ mod python {
 
 mod javascript {
     include!(concat!(env!("OUT_DIR"), "/javascript.rs"));
+}
+
+mod typescript {
+    include!(concat!(env!("OUT_DIR"), "/typescript.rs"));
 }
 
 /// One interpreter compiled to WASI, embedded compressed.
@@ -61,8 +65,19 @@ pub fn javascript() -> Guest {
     }
 }
 
+/// The transpiler from TypeScript to JavaScript; the world it implements is `typescript/wit/world.wit`.
+pub fn typescript() -> Guest {
+    Guest {
+        name: "typescript",
+        version: typescript::VERSION,
+        digest: typescript::DIGEST,
+        size: typescript::SIZE,
+        compressed: Compressed(typescript::COMPRESSED),
+    }
+}
+
 impl Guest {
-    /// The name of the runtime, `python` or `javascript`.
+    /// The name of the runtime, `python`, `javascript` or `typescript`.
     pub fn name(&self) -> &'static str {
         self.name
     }
@@ -99,7 +114,7 @@ mod tests {
 
     #[test]
     fn the_embedded_components_have_the_digests_they_are_known_by() {
-        for guest in [python(), javascript()] {
+        for guest in [python(), javascript(), typescript()] {
             let component = guest.component().expect("decompresses");
             let digest: String = Sha256::digest(&component)
                 .iter()
@@ -112,7 +127,7 @@ mod tests {
 
     #[test]
     fn the_guests_are_components_and_not_core_modules() {
-        for guest in [python(), javascript()] {
+        for guest in [python(), javascript(), typescript()] {
             let component = guest.component().expect("decompresses");
             assert_eq!(component[..8], *b"\0asm\x0d\0\x01\0");
         }
@@ -120,7 +135,7 @@ mod tests {
 
     #[test]
     fn printing_a_guest_prints_no_bytes_of_it() {
-        for guest in [python(), javascript()] {
+        for guest in [python(), javascript(), typescript()] {
             assert!(format!("{guest:?}").len() < 300);
         }
     }

@@ -68,7 +68,14 @@ pub(crate) fn doctor(args: &Doctor) -> Result<u8, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let python = runtime.block_on(try_python(&host));
+    let probes = runtime.block_on(async {
+        runtimes::prepare_all(&host).await?;
+        let mut found = Vec::new();
+        for probe in PROBES {
+            found.push((probe.name, try_out(&host, &probe).await));
+        }
+        Ok::<_, Failure>(found)
+    })?;
     for state in host.runtimes_state()? {
         let kept = if state.prepared {
             "kept in"
@@ -81,18 +88,13 @@ pub(crate) fn doctor(args: &Doctor) -> Result<u8, Failure> {
             text: format!("{kept} {}", state.file.display()),
         });
     }
-    findings.push(match python {
-        Ok(text) => Finding {
-            name: "python",
-            good: true,
-            text,
-        },
-        Err(failure) => Finding {
-            name: "python",
-            good: false,
-            text: failure.message,
-        },
-    });
+    for (name, held) in probes {
+        let (good, text) = match held {
+            Ok(text) => (true, text),
+            Err(failure) => (false, failure.message),
+        };
+        findings.push(Finding { name, good, text });
+    }
 
     let all_good = findings.iter().all(|finding| finding.good);
     let mut out = std::io::stdout().lock();
@@ -116,17 +118,23 @@ pub(crate) fn doctor(args: &Doctor) -> Result<u8, Failure> {
     Ok(u8::from(!all_good))
 }
 
+/// A script that tries to get out.
+struct Probe {
+    name: &'static str,
+    file: &'static str,
+    source: &'static str,
+}
+
 /// Runs a script that tries to get out, and tells what held it.
-async fn try_python(host: &Host) -> Result<String, Failure> {
-    runtimes::prepare(host, false).await?;
+async fn try_out(host: &Host, probe: &Probe) -> Result<String, Failure> {
     let folder = tempfile::tempdir()?;
     std::fs::write(
         folder.path().join("SKILL.md"),
         "---\nname: probe\ndescription: Probes the sandbox.\n---\n",
     )?;
-    std::fs::write(folder.path().join("probe.py"), PROBE)?;
+    std::fs::write(folder.path().join(probe.file), probe.source)?;
     let skill = Arc::new(Skill::load(folder.path())?);
-    let request = Request::new(&skill, "probe.py");
+    let request = Request::new(&skill, probe.file);
     let permit = match host.decide(&Policy::default(), request)? {
         Decision::Permitted(permit) => permit,
         Decision::Refused(refusal) => return Err(refusal.into()),
@@ -147,7 +155,11 @@ async fn try_python(host: &Host) -> Result<String, Failure> {
     ))
 }
 
-const PROBE: &str = "\
+const PROBES: [Probe; 3] = [
+    Probe {
+        name: "python",
+        file: "probe.py",
+        source: "\
 import os, sys
 for path in ('/etc/passwd', '/', os.path.expanduser('~/..')):
     try:
@@ -161,4 +173,38 @@ except OSError:
     print('CPython', sys.version.split()[0], 'runs and is held')
 else:
     sys.exit('the sandbox is open: the skill can be written')
-";
+",
+    },
+    Probe {
+        name: "javascript",
+        file: "probe.mjs",
+        source: "\
+import { appendFileSync, readFileSync, readdirSync } from 'node:fs';
+const open = (what) => {
+  console.error(`the sandbox is open: ${what}`);
+  process.exit(1);
+};
+const held = (attempt) => {
+  try {
+    attempt();
+    return false;
+  } catch {
+    return true;
+  }
+};
+if (!held(() => readFileSync('/etc/passwd'))) open('/etc/passwd can be read');
+if (!held(() => readdirSync('/'))) open('/ can be read');
+if (!held(() => appendFileSync(import.meta.filename, ''))) open('the skill can be written');
+console.log('QuickJS, as Node', process.version, 'runs and is held');
+",
+    },
+    Probe {
+        name: "typescript",
+        file: "probe.ts",
+        source: "\
+enum Words { Runs = 'runs' }
+const word: Words = Words.Runs;
+console.log('TypeScript', word as string);
+",
+    },
+];

@@ -4,7 +4,7 @@ use crate::args::{Runtimes, RuntimesAction};
 use crate::failure::{Failure, say};
 use crate::places;
 use indicatif::{ProgressBar, ProgressStyle};
-use skillrun::{Host, Policy};
+use skillrun::{Error, Host, Permit, Policy};
 use std::io::Write as _;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub(crate) fn runtimes(args: &Runtimes) -> Result<u8, Failure> {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build()?;
-            runtime.block_on(prepare(&host, false))?;
+            runtime.block_on(prepare_all(&host))?;
             json
         }
     };
@@ -46,11 +46,39 @@ pub(crate) fn runtimes(args: &Runtimes) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Compiles the interpreters if needed, with a progress line on a terminal.
-pub(crate) async fn prepare(host: &Host, quiet: bool) -> Result<(), Failure> {
-    if host.runtimes_state()?.iter().all(|state| state.prepared) {
+/// Compiles all runtimes that are not compiled yet.
+pub(crate) async fn prepare_all(host: &Host) -> Result<(), Failure> {
+    let states = host.runtimes_state()?;
+    let missing: Vec<_> = states
+        .iter()
+        .filter(|state| !state.prepared)
+        .map(|state| state.name)
+        .collect();
+    if missing.is_empty() {
         return Ok(());
     }
+    let what = match missing.as_slice() {
+        [one] => format!("the {one} runtime"),
+        several => format!("the runtimes {}", several.join(", ")),
+    };
+    show_progress(&what, false, host.prepare()).await
+}
+
+/// Compiles what this run needs, if it is not compiled yet.
+pub(crate) async fn prepare_for(host: &Host, permit: &Permit, quiet: bool) -> Result<(), Failure> {
+    let Some(name) = host.unprepared_for(permit)? else {
+        return Ok(());
+    };
+    let what = format!("the {name} runtime");
+    show_progress(&what, quiet, host.prepare_for(permit)).await
+}
+
+/// Waits for a compilation with a progress line, on a terminal.
+async fn show_progress(
+    what: &str,
+    quiet: bool,
+    compiling: impl Future<Output = Result<Option<String>, Error>>,
+) -> Result<(), Failure> {
     let progress = if quiet {
         ProgressBar::hidden()
     } else {
@@ -58,11 +86,11 @@ pub(crate) async fn prepare(host: &Host, quiet: bool) -> Result<(), Failure> {
     };
     let style = ProgressStyle::with_template("{spinner} {msg} {elapsed}");
     progress.set_style(style.map_err(|error| Failure::host(error.to_string()))?);
-    progress.set_message("compiling the python runtime for this machine, once …");
+    progress.set_message(format!("compiling {what} for this machine, once …"));
     progress.enable_steady_tick(Duration::from_millis(120));
-    let prepared = host.prepare().await;
+    let compiled = compiling.await;
     progress.finish_and_clear();
-    if let Some(warning) = prepared?
+    if let Some(warning) = compiled?
         && !quiet
     {
         say("warning", &warning);

@@ -8,10 +8,11 @@ use crate::policy::Policy;
 use crate::request::Request;
 use crate::runtime::cache::Cache;
 use crate::runtime::output::Kept;
-use crate::runtime::wasm::Wasm;
+use crate::runtime::wasm::{Interpreter, Transpiler, Wasm};
 use crate::runtime::{Ended, Live, Runtime};
 use crate::skill::Language;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Where the host keeps what outlives it.
@@ -33,6 +34,8 @@ pub struct Settings {
 pub struct Host {
     audit: AuditLog,
     python: Wasm,
+    javascript: Wasm,
+    typescript: Arc<Transpiler>,
 }
 
 impl std::fmt::Debug for Host {
@@ -70,15 +73,26 @@ impl Host {
         sealed.push(cache.clone());
         sealed.extend(audit.path().map(ToOwned::to_owned));
         let cache = Cache::new(cache);
+        let typescript = Arc::new(Transpiler::new(cache.clone()));
+        let python = Interpreter {
+            guest: skillrun_runtimes::python(),
+            language: Language::Python,
+            stack: 128 << 20,
+            resident: 64 << 20,
+            transpiler: None,
+        };
+        let javascript = Interpreter {
+            guest: skillrun_runtimes::javascript(),
+            language: Language::JavaScript,
+            stack: 32 << 20,
+            resident: 16 << 20,
+            transpiler: Some(Arc::clone(&typescript)),
+        };
         Self {
             audit,
-            python: Wasm::new(
-                skillrun_runtimes::python(),
-                Language::Python,
-                cache,
-                sealed,
-                slots,
-            ),
+            python: Wasm::new(python, cache.clone(), sealed.clone(), slots),
+            javascript: Wasm::new(javascript, cache, sealed, slots),
+            typescript,
         }
     }
 
@@ -120,9 +134,7 @@ impl Host {
 
     /// Like [`Host::run`], connected to the outside while it goes on.
     pub async fn run_live(&self, permit: Permit, live: Live) -> Result<Outcome, Error> {
-        let runs = |runtime: &&dyn Runtime| runtime.runs(permit.script.language(), permit.tier);
-        let runtime = self.runtimes().into_iter().find(runs);
-        let runtime = runtime.ok_or_else(|| Error::Sandbox("its runtime is gone".into()))?;
+        let runtime = self.runtime_for(&permit)?;
         self.audit.write(&Event::started(&permit))?;
         let mut running = Running {
             audit: &self.audit,
@@ -140,24 +152,42 @@ impl Host {
 
     /// The runtimes as they stand on this machine.
     pub fn runtimes_state(&self) -> Result<Vec<RuntimeState>, Error> {
-        let python = &self.python;
-        Ok(vec![RuntimeState {
-            name: python.name(),
-            version: python.version(),
-            tier: "wasm",
-            prepared: python.is_prepared()?,
-            file: python.cached_file()?,
-        }])
+        Ok(vec![
+            self.python.state()?,
+            self.javascript.state()?,
+            self.typescript.state()?,
+        ])
     }
 
     /// Compiles the runtimes for this machine ahead of their first use; returns what went wrong
     /// without making them unusable.
     pub async fn prepare(&self) -> Result<Option<String>, Error> {
-        self.python.prepare().await
+        let mut wrong = self.typescript.prepare().await?;
+        for runtime in self.runtimes() {
+            wrong = runtime.prepare().await?.or(wrong);
+        }
+        Ok(wrong)
     }
 
-    fn runtimes(&self) -> [&dyn Runtime; 1] {
-        [&self.python]
+    /// The runtime of what was permitted, by name, if it has yet to be compiled for this machine.
+    pub fn unprepared_for(&self, permit: &Permit) -> Result<Option<&'static str>, Error> {
+        let runtime = self.runtime_for(permit)?;
+        Ok((!runtime.is_prepared()?).then(|| runtime.name()))
+    }
+
+    /// Like [`Host::prepare`], for what was permitted alone.
+    pub async fn prepare_for(&self, permit: &Permit) -> Result<Option<String>, Error> {
+        self.runtime_for(permit)?.prepare().await
+    }
+
+    fn runtimes(&self) -> [&dyn Runtime; 2] {
+        [&self.python, &self.javascript]
+    }
+
+    fn runtime_for(&self, permit: &Permit) -> Result<&dyn Runtime, Error> {
+        let runs = |runtime: &&dyn Runtime| runtime.runs(permit.script.language(), permit.tier);
+        let runtime = self.runtimes().into_iter().find(runs);
+        runtime.ok_or_else(|| Error::Sandbox("its runtime is gone".into()))
     }
 }
 

@@ -20,6 +20,7 @@ const ours = (name) => {
 const builtins = {
   name: 'builtins',
   setup(build) {
+    build.onResolve({ filter: /^abort-controller$/ }, () => ({ path: path.join(folder, 'node/globals/abort.js') }));
     build.onResolve({ filter: /^(node:)?[a-z_0-9]+(\/[a-z_0-9]*)?$/ }, ({ path: name, kind }) => {
       const file = ours(name);
       if (file === undefined) return undefined;
@@ -40,12 +41,14 @@ await esbuild.build({
   format: 'iife',
   platform: 'neutral',
   mainFields: ['module', 'main'],
-  conditions: ['import', 'default'],
+  conditions: [],
   target: 'es2023',
   banner: { js: '(function ($binding) {' },
   footer: { js: '})' },
   define: { 'process.env.NODE_ENV': '"production"' },
   legalComments: 'none',
+  // Classes and functions that scripts see keep the names they have in the source.
+  keepNames: true,
   logLevel: 'warning',
   plugins: [builtins],
 });

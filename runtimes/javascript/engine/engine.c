@@ -1,4 +1,4 @@
-/* The engine's exports: `wizer-initialize` evaluates the Node layer once, when the snapshot is made;
+/* The engine's exports: `prepare` evaluates the Node layer once, when the snapshot is made;
  * `run` runs a script, once, in a copy of that snapshot; `cabi_realloc` gives the host memory for arguments. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,7 +101,7 @@ static JSValue compile_layer(void)
     return JS_IsException(code) ? code : JS_EvalFunction(context, code);
 }
 
-__attribute__((export_name("wizer-initialize"))) void initialize(void)
+__attribute__((export_name("prepare"))) void initialize(void)
 {
     runtime = JS_NewRuntime();
     if (!runtime)

@@ -29,6 +29,11 @@ pub(crate) trait Runtime: Send + Sync {
     fn name(&self) -> &'static str;
     /// Whether it executes scripts of `language` where `tier` was asked for.
     fn runs(&self, language: Language, tier: Tier) -> bool;
+    /// Whether it can run scripts at once.
+    fn is_prepared(&self) -> Result<bool, Error>;
+    /// Does what takes long and is done once on a machine; returns what went wrong without making it
+    /// unusable.
+    fn prepare(&self) -> BoxFuture<'_, Result<Option<String>, Error>>;
     /// Runs the script; returns when it has ended and the sandbox is gone.
     fn run<'a>(&'a self, permit: &'a Permit, live: Live) -> BoxFuture<'a, Result<Ended, Error>>;
 }

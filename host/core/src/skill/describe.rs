@@ -20,7 +20,7 @@ pub(crate) fn describe(language: Language, source: &[u8]) -> String {
     shorten(&text)
 }
 
-/// Lines that say something to a machine and not to a reader.
+/// Lines that say something to a machine or a lawyer and not to a reader.
 fn is_preamble(language: Language, line: &str) -> bool {
     let line = line.trim();
     let words = line.trim_start_matches(['#', '/', '*', ' ']);
@@ -33,8 +33,28 @@ fn is_preamble(language: Language, line: &str) -> bool {
         || words.starts_with("frozen_string_literal:")
         || words.starts_with("eslint")
         || words.starts_with("@ts-")
-        || matches!(line, "\"use strict\";" | "'use strict';" | "#" | "//")
+        || words.starts_with("<reference ")
+        || (line.starts_with(['#', '/']) && is_legal(words))
+        || matches!(
+            line.trim_end_matches(';'),
+            "\"use strict\"" | "'use strict'" | "#" | "//"
+        )
         || (language == Language::Perl && (line.starts_with("use ") || line.starts_with("no ")))
+}
+
+/// Words of a licence notice.
+fn is_legal(words: &str) -> bool {
+    let words = words.to_ascii_lowercase();
+    [
+        "spdx-",
+        "copyright ",
+        "(c) ",
+        "licensed under ",
+        "@license",
+        "@copyright",
+    ]
+    .iter()
+    .any(|start| words.starts_with(start))
 }
 
 fn python<'a>(mut lines: impl Iterator<Item = &'a str>) -> String {
@@ -69,20 +89,54 @@ fn python<'a>(mut lines: impl Iterator<Item = &'a str>) -> String {
     comment
 }
 
-fn javascript<'a>(mut lines: impl Iterator<Item = &'a str>) -> String {
-    let Some(first) = lines.next() else {
-        return String::new();
-    };
-    let first = first.trim();
-    if let Some(rest) = first.strip_prefix("/*") {
-        let block = until("*/", rest.trim_start_matches('*'), lines);
-        return block
+fn javascript<'a>(lines: impl Iterator<Item = &'a str>) -> String {
+    let mut lines = lines.peekable();
+    loop {
+        while lines
+            .next_if(|line| is_preamble(Language::JavaScript, line))
+            .is_some()
+        {}
+        let Some(first) = lines.next() else {
+            return String::new();
+        };
+        let first = first.trim();
+        let Some(rest) = first.strip_prefix("/*") else {
+            return line_comments(std::iter::once(first).chain(lines), "//");
+        };
+        let block = block_comment(&until("*/", rest.trim_start_matches('*'), lines.by_ref()));
+        // A licence, or settings for a linter: the next block may be what is wanted.
+        if !block.is_empty() {
+            return block;
+        }
+    }
+}
+
+/// What a `/* … */` says to a reader.
+fn block_comment(block: &str) -> String {
+    let lines = || {
+        block
             .lines()
             .map(|line| line.trim().trim_start_matches('*').trim())
-            .collect::<Vec<_>>()
-            .join("\n");
+    };
+    if lines().any(is_legal) {
+        return String::new();
     }
-    line_comments(std::iter::once(first).chain(lines), "//")
+    let mut text = Vec::new();
+    for line in lines().skip_while(|line| is_preamble(Language::JavaScript, line)) {
+        let Some(tag) = line.strip_prefix('@') else {
+            text.push(line);
+            continue;
+        };
+        let (tag, words) = tag.split_once(char::is_whitespace).unwrap_or((tag, ""));
+        // Other tags are for tools, and what follows them belongs to them.
+        if !["file", "fileoverview", "overview", "description", "module"].contains(&tag) {
+            break;
+        }
+        if tag != "module" {
+            text.push(words.trim());
+        }
+    }
+    text.join("\n").trim().to_owned()
 }
 
 fn line_comments<'a>(lines: impl Iterator<Item = &'a str>, start: &str) -> String {
@@ -188,6 +242,41 @@ mod tests {
             ),
             "Builds it\nall."
         );
+    }
+
+    #[test]
+    fn licences_and_settings_are_not_descriptions() {
+        for (language, source) in [
+            (
+                Language::Python,
+                "# SPDX-License-Identifier: MIT\n# Copyright 2025 A\n\"\"\"Builds.\"\"\"\n",
+            ),
+            (
+                Language::JavaScript,
+                "#!/usr/bin/env node\n// SPDX-License-Identifier: MIT\n\n// Builds.\nx()",
+            ),
+            (
+                Language::JavaScript,
+                "/*\n * Copyright (c) 2025 A\n * All rights reserved.\n */\n'use strict'\n/** Builds. */\nx()",
+            ),
+            (
+                Language::JavaScript,
+                "/* eslint-disable no-console */\n// @ts-check\n/// <reference types=\"node\" />\n/**\n * @file Builds.\n * @author A\n */\n",
+            ),
+        ] {
+            assert_eq!(of(language, source), "Builds.", "{source}");
+        }
+    }
+
+    #[test]
+    fn tags_end_what_a_block_says_to_a_reader() {
+        let source = "/**\n * @module build\n * Builds it.\n *\n * Usage: build.ts FILE\n * @param x\n * more\n */\n";
+        assert_eq!(
+            of(Language::JavaScript, source),
+            "Builds it.\n\nUsage: build.ts FILE"
+        );
+        let unclosed = format!("/* {}", "* ".repeat(20_000));
+        assert!(of(Language::JavaScript, &unclosed).chars().count() <= MAX_CHARS);
     }
 
     #[test]

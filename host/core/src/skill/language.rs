@@ -25,8 +25,11 @@ impl Language {
     /// The language that a file's extension stands for.
     pub fn of_extension(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+        let declares = Path::new(path.file_stem()?).extension() == Some("d".as_ref());
         Some(match extension.as_str() {
             "py" => Self::Python,
+            // `x.d.ts` describes types and does nothing.
+            "ts" | "mts" | "cts" if declares => return None,
             "js" | "mjs" | "cjs" | "ts" | "mts" | "cts" => Self::JavaScript,
             "sh" | "bash" => Self::Bash,
             "rb" => Self::Ruby,
@@ -34,6 +37,14 @@ impl Language {
             "ps1" => Self::PowerShell,
             "bat" | "cmd" => Self::Batch,
             _ => return None,
+        })
+    }
+
+    /// Whether a file is written in JSX, which is another language than the one its `#!` line names.
+    pub(crate) fn is_jsx(path: &Path) -> bool {
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        extension.is_some_and(|extension| {
+            ["jsx", "tsx"].contains(&extension.to_ascii_lowercase().as_str())
         })
     }
 
@@ -95,12 +106,26 @@ impl Language {
         match self {
             Self::Python => &["python", "uv run"],
             Self::JavaScript => &[
+                "nodejs",
+                "node --import tsx",
+                "node --experimental-strip-types",
+                "tsx",
                 "npx tsx",
+                "npx -y tsx",
+                "npx --yes tsx",
+                "pnpm tsx",
+                "pnpm exec tsx",
+                "yarn tsx",
+                "ts-node",
+                "npx ts-node",
                 "bun",
                 "bun run",
+                "bunx tsx",
                 "npx bun",
+                "npx -y bun",
                 "deno run",
-                "npx ts-node",
+                "deno run -A",
+                "deno run --allow-all",
             ],
             Self::Bash => &["sh"],
             _ => &[],
@@ -120,6 +145,10 @@ mod tests {
             ("a.PY", Some(Python)),
             ("a.b.mjs", Some(JavaScript)),
             ("a.cts", Some(JavaScript)),
+            ("a.TS", Some(JavaScript)),
+            ("a.tsx", None),
+            ("a.d.ts", None),
+            ("d.ts", Some(JavaScript)),
             ("a.bash", Some(Bash)),
             ("a.rb", Some(Ruby)),
             ("a.pl", Some(Perl)),
@@ -141,6 +170,8 @@ mod tests {
             ("#! /bin/sh -e", Some(Bash)),
             ("#!/usr/bin/env node", Some(JavaScript)),
             ("#!/usr/bin/env -S npx tsx", Some(JavaScript)),
+            ("#!/usr/bin/env -S node --no-warnings", Some(JavaScript)),
+            ("#!/usr/bin/env bun", Some(JavaScript)),
             ("#!/bin/awk -f", None),
             ("python3", None),
             ("", None),

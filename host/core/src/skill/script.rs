@@ -115,6 +115,9 @@ fn walk(root: &Dir, root_path: &Path, below: &str) -> Vec<Script> {
 }
 
 fn language_of(root: &Dir, path: &Path) -> Option<Language> {
+    if Language::is_jsx(path) {
+        return None;
+    }
     if path
         .extension()
         .is_some_and(|extension| !extension.is_empty())
@@ -221,6 +224,10 @@ fn why_not(scripts: &[Script], root: &Dir, plain: &str) -> NoScript {
         }
         let why = match files::open(root, Path::new(&path)) {
             Err(error) => error.to_string(),
+            Ok(_) if Language::is_jsx(Path::new(&path)) => {
+                "is JSX, which no runtime here understands: compile it to JavaScript, or write it as .ts"
+                    .into()
+            }
             Ok(_) => {
                 "is not a script: neither its extension nor a `#!` line names a known language"
                     .into()

@@ -21,6 +21,11 @@ impl Memory {
             denied: false,
         }
     }
+
+    /// How much of the limit was never asked for.
+    pub(crate) fn left(&self) -> u64 {
+        self.limit.saturating_sub(self.peak)
+    }
 }
 
 impl ResourceLimiter for Memory {

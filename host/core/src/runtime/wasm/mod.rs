@@ -9,6 +9,7 @@
 //! be a little faster, but a count that repeats exactly is worth more to those who meter runs.
 
 mod budget;
+mod compiled;
 mod deadline;
 mod file_streams;
 mod files;
@@ -17,16 +18,21 @@ mod memory;
 mod sandbox;
 mod scratch;
 mod sealed;
+mod typescript;
+
+pub(crate) use typescript::Transpiler;
 
 use super::{BoxFuture, Ended, Live, Runtime};
 use crate::decision::Permit;
 use crate::error::Error;
+use crate::host::RuntimeState;
 use crate::limits::Limits;
 use crate::outcome::{Enforcement, Hold, Isolation, Status, Usage};
 use crate::request::Tier;
 use crate::runtime::cache::Cache;
 use crate::runtime::output::Kept;
 use crate::skill::Language;
+use compiled::Compiled;
 use deadline::Deadline;
 use files::HasFiles;
 use memory::MAX_TABLE;
@@ -38,27 +44,37 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
-use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Linker};
-use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
+use wasmtime::{
+    Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, StoreContextMut,
+};
 use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
 
-/// CPython checks its own stack and raises `RecursionError`; wasm's must not end before that does.
-const WASM_STACK: usize = 128 << 20;
 /// The part of the fiber's stack left to the host's own calls.
 const HOST_STACK: usize = 2 << 20;
 
+/// An interpreter and what is particular to it.
+pub(crate) struct Interpreter {
+    pub(crate) guest: Guest,
+    pub(crate) language: Language,
+    /// The engine's stack. The interpreter checks its own and raises an error that the script can
+    /// catch; the engine's must not end before that does.
+    pub(crate) stack: usize,
+    /// Memory that a slot keeps from one run to the next: what most scripts touch.
+    pub(crate) resident: usize,
+    /// What makes JavaScript of TypeScript, for the interpreter that asks for it.
+    pub(crate) transpiler: Option<Arc<Transpiler>>,
+}
+
 /// One interpreter, ready to run scripts once it is compiled for this machine.
 pub(crate) struct Wasm {
-    guest: Guest,
+    compiled: Compiled<Loaded>,
     language: Language,
-    cache: Cache,
+    transpiler: Option<Arc<Transpiler>>,
     sealed: Vec<PathBuf>,
-    /// Places for live guests, reserved ahead; `None` makes one for each.
-    slots: Option<u32>,
     /// One for each slot; a run that finds none waits.
     free: Arc<Semaphore>,
-    loaded: OnceCell<Loaded>,
 }
 
 struct Loaded {
@@ -68,121 +84,40 @@ struct Loaded {
 }
 
 impl Wasm {
-    /// `sealed` are the host's own places that no script may write.
+    /// `sealed` are the host's own places that no script may write; `slots` are places for live guests,
+    /// reserved ahead, where `None` makes one for each.
     pub(crate) fn new(
-        guest: Guest,
-        language: Language,
+        interpreter: Interpreter,
         cache: Cache,
         sealed: Vec<PathBuf>,
         slots: Option<u32>,
     ) -> Self {
-        let free = slots.map_or(Semaphore::MAX_PERMITS, |slots| slots as usize);
-        Self {
+        let Interpreter {
             guest,
             language,
-            cache,
+            stack,
+            resident,
+            transpiler,
+        } = interpreter;
+        let mut config = settings(stack);
+        if let Some(slots) = slots {
+            config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(slots, resident)));
+        }
+        let asked = transpiler.clone();
+        let link = move |engine, component: &Component| link(engine, component, asked.as_ref());
+        let free = slots.map_or(Semaphore::MAX_PERMITS, |slots| slots as usize);
+        Self {
+            compiled: Compiled::new(guest, cache, config, link),
+            language,
+            transpiler,
             sealed,
-            slots,
             free: Arc::new(Semaphore::new(free)),
-            loaded: OnceCell::new(),
         }
     }
 
-    pub(crate) fn version(&self) -> &'static str {
-        self.guest.version()
-    }
-
-    /// Whether the guest is compiled for this machine; loads it if so.
-    pub(crate) fn is_prepared(&self) -> Result<bool, Error> {
-        if !self.loaded.initialized() {
-            let engine = self.engine()?;
-            if let Some(component) = self.entry(&engine).load(&engine) {
-                // Another task may have been faster; its guest is the same.
-                let _ = self.loaded.set(self.link(engine, &component)?);
-            }
-        }
-        Ok(self.loaded.initialized())
-    }
-
-    /// The file in the cache.
-    pub(crate) fn cached_file(&self) -> Result<PathBuf, Error> {
-        Ok(self.entry(&self.engine()?).path())
-    }
-
-    /// Compiles the guest for this machine if that was not done yet.
-    pub(crate) async fn prepare(&self) -> Result<Option<String>, Error> {
-        // Mapping takes a millisecond and is done here; compiling takes many seconds of every
-        // processor and must not hold up other tasks.
-        if self.is_prepared()? {
-            return Ok(None);
-        }
-        let mut unstored = None;
-        let load = async {
-            let engine = self.engine()?;
-            let (guest, cache, worker) = (self.guest, self.cache.clone(), engine.clone());
-            let built = tokio::task::spawn_blocking(move || {
-                let entry = cache.entry(&worker, guest.name(), guest.digest());
-                entry.build(&worker, || guest.component())
-            });
-            let built = built.await.map_err(|error| self.failed(error))?;
-            let (component, error) = built.map_err(|error| self.failed(format!("{error:#}")))?;
-            unstored = error;
-            self.link(engine, &component)
-        };
-        self.loaded.get_or_try_init(|| load).await?;
-        Ok(unstored.map(|error| {
-            let folder = self.cache.folder().display();
-            let why = crate::files::plain(&error);
-            format!("cannot keep the compiled runtime in `{folder}`: {why}")
-        }))
-    }
-
-    fn entry(&self, engine: &Engine) -> super::cache::Entry<'_> {
-        self.cache
-            .entry(engine, self.guest.name(), self.guest.digest())
-    }
-
-    fn engine(&self) -> Result<Engine, Error> {
-        let mut config = Config::new();
-        config
-            .consume_fuel(true)
-            .max_wasm_stack(WASM_STACK)
-            .async_stack_size(WASM_STACK + HOST_STACK)
-            // None of these is used, and each costs time at every start or load.
-            .concurrency_support(false)
-            .generate_address_map(false)
-            .native_unwind_info(false);
-        if let Some(slots) = self.slots {
-            config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(slots)));
-        }
-        Engine::new(&config).map_err(|error| self.failed(format!("{error:#}")))
-    }
-
-    fn link(&self, engine: Engine, component: &Component) -> Result<Loaded, Error> {
-        let link = || {
-            let mut linker = Linker::<State>::new(&engine);
-            linker.allow_shadowing(true);
-            wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
-            preopens::add_to_linker::<_, HasFiles>(&mut linker, State::files)?;
-            types::add_to_linker::<_, HasFiles>(&mut linker, State::files)?;
-            linker
-                .root()
-                .func_wrap("exit", |_, (code,): (u8,)| Err::<(), _>(Exit(code).into()))?;
-            let guest = linker.instantiate_pre(component)?;
-            let run = component.get_export_index(None, "run");
-            let run = run.ok_or_else(|| wasmtime::format_err!("the guest has no `run`"))?;
-            Ok((guest, run))
-        };
-        let (guest, run) =
-            link().map_err(|error: wasmtime::Error| self.failed(format!("{error:#}")))?;
-        Ok(Loaded { engine, guest, run })
-    }
-
-    fn failed(&self, why: impl ToString) -> Error {
-        Error::Runtime {
-            runtime: self.guest.name(),
-            why: why.to_string(),
-        }
+    /// How it stands on this machine.
+    pub(crate) fn state(&self) -> Result<RuntimeState, Error> {
+        self.compiled.state()
     }
 
     /// Waits for a free slot; `None` if `stop` comes first.
@@ -200,12 +135,25 @@ impl Wasm {
             }
             free.as_mut().poll(cx).map(Some)
         });
-        slot.await.transpose().map_err(|error| self.failed(error))
+        let slot = slot.await.transpose();
+        slot.map_err(|error| self.compiled.failed(error))
+    }
+
+    async fn compile(&self) -> Result<Option<String>, Error> {
+        if self.compiled.is_prepared()? {
+            return Ok(None);
+        }
+        let unstored = self.compiled.prepare().await?;
+        // Whoever waits for the one waits for the other too, so that no script has to.
+        if let Some(transpiler) = &self.transpiler {
+            transpiler.prepare().await?;
+        }
+        Ok(unstored)
     }
 
     async fn execute(&self, permit: &Permit, live: Live) -> Result<Ended, Error> {
-        let unstored = self.prepare().await?;
-        let loaded = self.loaded.get().ok_or_else(|| self.failed("not loaded"))?;
+        let unstored = self.compile().await?;
+        let loaded = self.compiled.loaded()?;
         let Live {
             stdin,
             output,
@@ -241,11 +189,19 @@ impl Wasm {
 
 impl Runtime for Wasm {
     fn name(&self) -> &'static str {
-        self.guest.name()
+        self.compiled.name()
     }
 
     fn runs(&self, language: Language, tier: Tier) -> bool {
         language == self.language && tier != Tier::Native
+    }
+
+    fn is_prepared(&self) -> Result<bool, Error> {
+        self.compiled.is_prepared()
+    }
+
+    fn prepare(&self) -> BoxFuture<'_, Result<Option<String>, Error>> {
+        Box::pin(self.compile())
     }
 
     fn run<'a>(&'a self, permit: &'a Permit, live: Live) -> BoxFuture<'a, Result<Ended, Error>> {
@@ -253,12 +209,66 @@ impl Runtime for Wasm {
     }
 }
 
+/// The settings that all guests share, with a stack of this size.
+fn settings(stack: usize) -> Config {
+    let mut config = Config::new();
+    config
+        .consume_fuel(true)
+        .max_wasm_stack(stack)
+        .async_stack_size(stack + HOST_STACK)
+        // None of these is used, and each costs time at every start or load.
+        .concurrency_support(false)
+        .generate_address_map(false)
+        .native_unwind_info(false);
+    config
+}
+
+fn link(
+    engine: Engine,
+    component: &Component,
+    transpiler: Option<&Arc<Transpiler>>,
+) -> wasmtime::Result<Loaded> {
+    let mut linker = Linker::<State>::new(&engine);
+    linker.allow_shadowing(true);
+    wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
+    preopens::add_to_linker::<_, HasFiles>(&mut linker, State::files)?;
+    types::add_to_linker::<_, HasFiles>(&mut linker, State::files)?;
+    let mut own = linker.root();
+    own.func_wrap("exit", |_, (code,): (u8,)| Err::<(), _>(Exit(code).into()))?;
+    if let Some(transpiler) = transpiler {
+        let transpiler = Arc::clone(transpiler);
+        own.func_wrap_async("transpile", move |store, (name, source)| {
+            Box::new(transpile(Arc::clone(&transpiler), store, name, source))
+        })?;
+    }
+    let guest = linker.instantiate_pre(component)?;
+    let run = component.get_export_index(None, "run");
+    let run = run.ok_or_else(|| wasmtime::format_err!("the guest has no `run`"))?;
+    Ok(Loaded { engine, guest, run })
+}
+
+/// Transpiles a file at the expense of the run that asks for it.
+async fn transpile(
+    transpiler: Arc<Transpiler>,
+    mut store: StoreContextMut<'_, State>,
+    name: String,
+    source: Vec<u8>,
+) -> wasmtime::Result<(typescript::Answer,)> {
+    let left = typescript::Left {
+        memory: store.data().memory_left(),
+        fuel: store.get_fuel()?,
+    };
+    let (answer, fuel) = transpiler.transpile(&name, &source, left).await?;
+    store.set_fuel(fuel)?;
+    Ok((answer,))
+}
+
 /// Memory, tables and stacks for `slots` guests at once, used again from run to run.
 ///
 /// A guest's memory is mapped anew for each run otherwise, which costs more than most scripts take
 /// and makes threads wait for each other. What a run touched stays resident up to these sizes and is
 /// only reset: memory is what interpreters touch, the table and the stack hardly change.
-fn pool(slots: u32) -> PoolingAllocationConfig {
+fn pool(slots: u32, resident: usize) -> PoolingAllocationConfig {
     let mut pool = PoolingAllocationConfig::default();
     pool.total_component_instances(slots)
         .total_memories(slots)
@@ -273,7 +283,7 @@ fn pool(slots: u32) -> PoolingAllocationConfig {
         .max_core_instance_size(4 << 20)
         .table_elements(MAX_TABLE)
         .max_memory_size(usize::try_from(*Limits::MEMORY.end()).unwrap_or(usize::MAX))
-        .linear_memory_keep_resident(64 << 20)
+        .linear_memory_keep_resident(resident)
         .table_keep_resident(1 << 20)
         .async_stack_keep_resident(1 << 20)
         .max_unused_warm_slots(slots);

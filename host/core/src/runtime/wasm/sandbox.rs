@@ -28,7 +28,7 @@ use wasmtime_wasi::p2::pipe::MemoryInputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
 /// Fuel between two looks at the clock: well under a millisecond of work.
-const SLICE: u64 = 1_000_000;
+pub(super) const SLICE: u64 = 1_000_000;
 /// Handles of one guest: files, streams, timers, errors.
 const MAX_HANDLES: usize = 1024;
 /// Bytes that one call may carry from the guest to the host. Guests write in pieces of 64 KiB.
@@ -58,6 +58,10 @@ impl WasiView for State {
 }
 
 impl State {
+    pub(super) fn memory_left(&self) -> u64 {
+        self.memory.left()
+    }
+
     pub(super) fn files(&mut self) -> FilesView<'_> {
         FilesView {
             files: &mut self.files,
