@@ -31,6 +31,7 @@ use deadline::Deadline;
 use files::HasFiles;
 use memory::MAX_TABLE;
 use sandbox::{Exit, Sandbox, State};
+use scratch::Scratches;
 use skillrun_runtimes::Guest;
 use std::future::{Future as _, poll_fn};
 use std::path::PathBuf;
@@ -58,6 +59,7 @@ pub(crate) struct Wasm {
     slots: Option<u32>,
     /// One for each slot; a run that finds none waits.
     free: Arc<Semaphore>,
+    scratches: Scratches,
     loaded: OnceCell<Loaded>,
 }
 
@@ -84,6 +86,7 @@ impl Wasm {
             sealed,
             slots,
             free: Arc::new(Semaphore::new(free)),
+            scratches: Scratches::new(),
             loaded: OnceCell::new(),
         }
     }
@@ -214,7 +217,8 @@ impl Wasm {
         let Some(slot) = self.slot(&mut stop).await? else {
             return Ok(never_began());
         };
-        let mut sandbox = Sandbox::new(&loaded.engine, permit, &self.sealed, stdin, output)?;
+        let (engine, scratches) = (&loaded.engine, &self.scratches);
+        let mut sandbox = Sandbox::new(engine, permit, &self.sealed, scratches, stdin, output)?;
         let began = Instant::now();
         let call = sandbox.run(&loaded.guest, &loaded.run, permit);
         let (end, cpu) = Deadline::new(call, permit.limits.time, stop).await;
@@ -250,6 +254,10 @@ impl Runtime for Wasm {
 
     fn run<'a>(&'a self, permit: &'a Permit, live: Live) -> BoxFuture<'a, Result<Ended, Error>> {
         Box::pin(self.execute(permit, live))
+    }
+
+    fn clean_up(&self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(self.scratches.clean_up())
     }
 }
 
