@@ -29,8 +29,8 @@ use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
 /// Fuel between two looks at the clock: well under a millisecond of work.
 const SLICE: u64 = 1_000_000;
-/// Handles of one guest: files, streams, timers, errors.
-const MAX_HANDLES: usize = 1024;
+/// Handles of one guest besides its open files and a stream for each: timers, errors, listings.
+const FURTHER_HANDLES: usize = 512;
 /// Bytes that one call may carry from the guest to the host. Guests write in pieces of 64 KiB.
 const MAX_CALL: usize = 4 << 20;
 /// Random bytes in one call.
@@ -118,7 +118,8 @@ impl Sandbox {
             _ => wasi.stdin(MemoryInputPipe::new(permit.input.clone())),
         };
         let mut table = ResourceTable::new();
-        table.set_max_capacity(MAX_HANDLES);
+        let open_files = limits.open_files as usize;
+        table.set_max_capacity(open_files.saturating_mul(2).saturating_add(FURTHER_HANDLES));
         let memory = Memory::new(limits.memory);
         let mut store = Store::new(
             engine,
