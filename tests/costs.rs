@@ -16,6 +16,7 @@ trials! {
     nineteen_thousand_scripts_whose_names_clash_have_tool_names_of_their_own,
     a_name_of_a_hundred_thousand_letters_is_compared_with_nothing,
     a_suggestion_is_sought_among_the_first_thousand_scripts,
+    thousands_of_tool_patterns_and_long_arguments_are_answered,
     more_skills_than_the_soft_limit_has_files_are_all_listed,
     as_many_files_as_the_policy_says_are_open_at_once,
     a_directory_is_read_only_as_far_as_its_listing_is_asked_for,
@@ -87,6 +88,24 @@ fn a_suggestion_is_sought_among_the_first_thousand_scripts() {
     };
     assert!(near(1000));
     assert!(!near(1001));
+}
+
+/// Each pattern searched for in each way to write the command line would take minutes.
+fn thousands_of_tool_patterns_and_long_arguments_are_answered() {
+    let place = Place::with_script("print('ran')\n");
+    let patterns = "Bash(*aaaab*),".repeat(4600);
+    let skill_md = |first: &str| {
+        let tools = format!("allowed-tools: {first}{patterns}");
+        SKILL_MD.replace("description:", &format!("{tools}\ndescription:"))
+    };
+    let argument = "a".repeat(100_000);
+    let words: Vec<&str> = ["--"].into_iter().chain([argument.as_str(); 17]).collect();
+    place.write("skill/SKILL.md", skill_md(""));
+    let end = place.run(&words);
+    assert!(end.stderr.contains("matches none of the tools"));
+    assert_eq!((end.stdout.as_str(), end.code), ("", 126));
+    place.write("skill/SKILL.md", skill_md("Bash(python3:*),"));
+    assert_eq!(place.run(&words).stdout, "ran\n");
 }
 
 /// The binary with a smaller soft limit of open files.
