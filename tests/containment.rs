@@ -25,7 +25,7 @@ trials! {
 }
 
 /// Starts a script with words, does `meanwhile` once it says `ready`, and lets it go on.
-fn meanwhile(place: &Place, words: &[&str], meanwhile: impl FnOnce()) -> End {
+pub(crate) fn meanwhile(place: &Place, words: &[&str], meanwhile: impl FnOnce()) -> End {
     let words: Vec<&str> = ["run", "./skill", "main.py"]
         .into_iter()
         .chain(words.iter().copied())
