@@ -29,6 +29,7 @@ mod cache;
 mod command_line;
 mod concurrency;
 mod containment;
+mod costs;
 mod folder;
 mod library;
 mod limits;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
         ("command line", command_line::trials()),
         ("concurrency", concurrency::trials()),
         ("containment", containment::trials()),
+        ("costs", costs::trials()),
         ("library", library::trials()),
         ("limits", limits::trials()),
         ("requirement", requirements::trials()),
