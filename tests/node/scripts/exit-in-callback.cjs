@@ -1,0 +1,7 @@
+// exit in a callback, with output still to be written.
+const big = 'x'.repeat(200_000);
+process.stdout.write(`${big}\n`);
+require('fs').stat('.', () => {
+  console.error('leaving');
+  process.exit(130);
+});

@@ -1,0 +1,1 @@
+exports.sloppy = (function () { return this !== undefined; })();

@@ -1,0 +1,1 @@
+export const sloppy = (function () { return this !== undefined; })();
