@@ -32,6 +32,7 @@ mod containment;
 mod folder;
 mod library;
 mod limits;
+mod node;
 mod place;
 mod requirements;
 mod setup;
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         ("containment", containment::trials()),
         ("library", library::trials()),
         ("limits", limits::trials()),
+        ("node", node::trials()),
         ("requirement", requirements::trials()),
         ("case", folder::cases()),
         ("attack", folder::attacks()),
