@@ -18,7 +18,25 @@ const MARKS: [&str; 2] = ["<!-- node-table -->\n", "<!-- /node-table -->"];
 /// A row of the table names at most this many absent exports.
 const NAMED: usize = 12;
 
-type Surface = BTreeMap<String, Option<Vec<String>>>;
+/// What `scripts/surface.mjs` prints.
+struct Surface {
+    globals: Vec<String>,
+    /// The names that a module exports, or nothing where there is no such module.
+    modules: BTreeMap<String, Option<Vec<String>>>,
+    /// The grant that a module asks for when it is used.
+    grants: BTreeMap<String, String>,
+}
+
+impl Surface {
+    fn read(text: &str) -> Result<Self, serde_json::Error> {
+        let mut value: serde_json::Value = serde_json::from_str(text)?;
+        Ok(Self {
+            globals: serde_json::from_value(value["globals"].take())?,
+            modules: serde_json::from_value(value["modules"].take())?,
+            grants: serde_json::from_value(value["grants"].take())?,
+        })
+    }
+}
 
 /// One trial for each script, and one for the table.
 pub(crate) fn trials() -> Vec<Trial> {
@@ -159,9 +177,9 @@ fn difference(wanted: &str, got: &str) -> String {
 
 /// Compares the README's table with what the sandbox exports; with `UPDATE=1` writes it instead.
 fn table_is_true() -> Result<(), Failed> {
-    let node: Surface = serde_json::from_str(&fs::read_to_string(folder().join("surface.json"))?)?;
+    let node = Surface::read(&fs::read_to_string(folder().join("surface.json"))?)?;
     let end = run(SURFACE, "scripts/surface.mjs")?;
-    let ours: Surface = serde_json::from_str(&end.stdout)
+    let ours = Surface::read(&end.stdout)
         .map_err(|error| format!("{error}\n{}{}", end.stdout, end.stderr))?;
     let table = table(&node, &ours);
     let path = folder().join("../../README.md");
@@ -184,35 +202,54 @@ fn table_is_true() -> Result<(), Failed> {
     Err(difference(&readme[start..end], &table).into())
 }
 
-/// What is complete in one row, what is absent in one, and a row for each module between them.
+/// The modules that are complete in one row, a row for each that lacks something, the rest in two.
 fn table(node: &Surface, ours: &Surface) -> String {
-    let (mut complete, mut partial, mut absent) = (Vec::new(), String::new(), Vec::new());
-    for (module, names) in node {
-        let names = names.as_deref().unwrap_or_default();
-        let Some(Some(present)) = ours.get(module) else {
-            absent.push(format!("`{module}`"));
+    let (mut complete, mut partial) = (Vec::new(), String::new());
+    let (mut asking, mut absent) = (Vec::new(), Vec::new());
+    let globals = ("globals".to_owned(), Some(node.globals.clone()));
+    for (module, names) in node.modules.clone().into_iter().chain([globals]) {
+        let title = match module.as_str() {
+            "globals" => module.clone(),
+            module => format!("`{module}`"),
+        };
+        let present = match module.as_str() {
+            "globals" => Some(&ours.globals),
+            module => ours.modules.get(module).and_then(Option::as_ref),
+        };
+        let Some(present) = present else {
+            absent.push(title);
             continue;
         };
-        let lacking: Vec<&str> = names
-            .iter()
-            .filter(|name| !present.contains(name))
-            .map(String::as_str)
-            .collect();
-        match lacking.len() {
-            0 => complete.push(format!("`{module}`")),
-            count => {
-                let shown = lacking[..count.min(NAMED)].join(" ");
-                let more = match count.saturating_sub(NAMED) {
-                    0 => String::new(),
-                    more => format!(" and {more} more"),
-                };
-                let _ = writeln!(partial, "| `{module}` | partial: without `{shown}`{more} |");
-            }
+        if ours.grants.contains_key(&module) {
+            asking.push(title);
+            continue;
         }
+        let lacking: Vec<String> = names
+            .unwrap_or_default()
+            .into_iter()
+            .filter(|name| !present.contains(name))
+            .collect();
+        if lacking.is_empty() {
+            complete.push(title);
+            continue;
+        }
+        let shown = lacking[..lacking.len().min(NAMED)].join(" ");
+        let more = match lacking.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let _ = writeln!(partial, "| {title} | partial, without `{shown}`{more} |");
     }
-    format!(
-        "\n| module | |\n|---|---|\n| {} | complete |\n{partial}| {} | absent |\n\n",
-        complete.join(" "),
-        absent.join(" ")
-    )
+    let mut table = String::from("\n| module | |\n|---|---|\n");
+    let mut row = |titles: &[String], state: &str| {
+        if !titles.is_empty() {
+            let _ = writeln!(table, "| {} | {state} |", titles.join(" "));
+        }
+    };
+    row(&complete, "complete");
+    row(&asking, "importable; each use says which grant is missing");
+    row(&absent, "absent");
+    table.push_str(&partial);
+    table.push('\n');
+    table
 }
