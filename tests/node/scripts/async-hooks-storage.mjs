@@ -9,7 +9,7 @@ await Promise.all([1, 2].map((id) => storage.run({ id }, async () => {
   log('start');
   await null;
   log('after await');
-  await new Promise((resolve) => setTimeout(resolve, id * 5));
+  await new Promise((resolve) => setTimeout(resolve, id * 60));
   log('after timer');
   await new Promise((resolve) => process.nextTick(() => { log('in tick'); resolve(); }));
 })));

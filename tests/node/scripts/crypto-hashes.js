@@ -12,10 +12,6 @@ console.log(crypto.hash('sha256', 'abc'), crypto.hash('md5', Buffer.from('abc'),
 console.log(crypto.createHmac('sha256', 'key').update('data').digest('hex'), crypto.createHmac('sha1', Buffer.alloc(100, 1)).update('data').digest('base64'), crypto.createHmac('md5', '').update('').digest('hex'));
 console.log(crypto.createHash('shake256', { outputLength: 8 }).update('x').digest('hex'));
 console.log(['md5', 'sha1', 'sha256', 'sha512'].every((name) => crypto.getHashes().includes(name)));
-const stream = crypto.createHash('sha256');
-stream.on('readable', () => { const data = stream.read(); if (data) console.log('stream', data.toString('hex')); });
-stream.write('by ');
-stream.end('stream');
 for (const action of [
   () => crypto.createHash('nope'), () => crypto.createHash(5), () => crypto.createHash('md5').update(5), () => crypto.createHash('md5').update(),
   () => { const done = crypto.createHash('md5'); done.digest(); done.digest(); }, () => { const done = crypto.createHash('md5'); done.digest(); done.update('x'); },
@@ -23,3 +19,7 @@ for (const action of [
 ]) {
   try { console.log(action()); } catch (error) { console.log(error.name, error.code, error.message); }
 }
+const stream = crypto.createHash('sha256');
+stream.on('readable', () => { const data = stream.read(); if (data) console.log('stream', data.toString('hex')); });
+stream.write('by ');
+stream.end('stream');

@@ -7,17 +7,24 @@ process.on('unhandledRejection', (reason, promise) => {
   console.log('rejection', reason instanceof Error ? reason.message : reason, promise instanceof Promise);
 });
 process.on('rejectionHandled', () => console.log('handled after all'));
-
-setTimeout(() => { throw new Error('in a timer'); }, 1);
-setTimeout(() => { throw 'a string'; }, 5);
-setTimeout(() => Promise.reject(new Error('rejected')), 10);
-setTimeout(() => Promise.reject(undefined), 15);
-setTimeout(() => process.nextTick(() => { throw new TypeError('in a tick'); }), 20);
-setTimeout(() => queueMicrotask(() => { throw new RangeError('in a microtask'); }), 25);
-setTimeout(() => new (require('events'))().emit('error', new Error('no listener')), 30);
-setTimeout(() => {
-  const late = Promise.reject(new Error('handled late'));
-  setTimeout(() => late.catch(() => console.log('late catch')), 5);
-}, 35);
 process.on('exit', (code) => console.log('exit', code));
+
+const steps = [
+  () => { throw new Error('in a timer'); },
+  () => { throw 'a string'; },
+  () => Promise.reject(new Error('rejected')),
+  () => Promise.reject(undefined),
+  () => process.nextTick(() => { throw new TypeError('in a tick'); }),
+  () => queueMicrotask(() => { throw new RangeError('in a microtask'); }),
+  () => new (require('events'))().emit('error', new Error('no listener')),
+  () => {
+    const late = Promise.reject(new Error('handled late'));
+    setTimeout(() => late.catch(() => console.log('late catch')), 1);
+  },
+];
+function step() {
+  if (steps.length > 1) setTimeout(step, 1);
+  steps.shift()();
+}
+setTimeout(step, 1);
 throw new Error('in the main script');

@@ -4,5 +4,5 @@ async function fetchData() {
   throw new Error('no data');
 }
 fetchData();
-setTimeout(() => console.log('never'), 50);
+setTimeout(() => console.log('never'), 5000);
 process.on('exit', (code) => console.log('exit', code));

@@ -4,7 +4,7 @@ import timers from 'timers';
 
 console.log(await sleep(1, 'value'), await soon('now'), await sleep(), timers.promises.setTimeout === sleep);
 const order = [];
-await Promise.all([sleep(30).then(() => order.push('slow')), sleep(1).then(() => order.push('fast')), soon().then(() => order.push('immediate'))]);
+await Promise.all([sleep(200).then(() => order.push('slow')), sleep(1).then(() => order.push('fast')), soon().then(() => order.push('immediate'))]);
 console.log(order.at(-1), order.length);
 let count = 0;
 for await (const value of every(2, 'again')) {
@@ -21,4 +21,4 @@ console.log(await sleep(5, null, { signal: reason.signal }).catch((error) => [er
 console.log(await sleep(5, null, { signal: 'x' }).catch((error) => error.code), await sleep(1, 5, { ref: 'x' }).catch((error) => error.code));
 await scheduler.wait(1);
 await scheduler.yield();
-console.log(await Promise.race([sleep(40, 'late'), sleep(2, 'early')]));
+console.log(await Promise.race([sleep(200, 'late'), sleep(2, 'early')]));

@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module';
 const require = createRequire(import.meta.url);
 const both = async (name) => {
-  const show = (error) => `${error.code}: ${error.message.split('\n')[0].replace(/(file:\/\/)?\/[^ ']*\/scripts/g, '…')}`;
+  const show = (error) => `${error.code}: ${error.message.split('\n')[0]}`;
   let required, imported;
   try { required = require(name); required = required.default ?? required; } catch (error) { required = show(error); }
   try { imported = (await import(name)).default; } catch (error) { imported = show(error); }
