@@ -23,6 +23,8 @@ struct Surface {
     globals: Vec<String>,
     /// The names that a module exports, or nothing where there is no such module.
     modules: BTreeMap<String, Option<Vec<String>>>,
+    /// Those of the names that are there in name only.
+    unusable: BTreeMap<String, Vec<String>>,
     /// The grant that a module asks for when it is used.
     grants: BTreeMap<String, String>,
 }
@@ -33,6 +35,7 @@ impl Surface {
         Ok(Self {
             globals: serde_json::from_value(value["globals"].take())?,
             modules: serde_json::from_value(value["modules"].take())?,
+            unusable: serde_json::from_value(value["unusable"].take())?,
             grants: serde_json::from_value(value["grants"].take())?,
         })
     }
@@ -216,29 +219,31 @@ fn table(node: &Surface, ours: &Surface) -> String {
             "globals" => Some(&ours.globals),
             module => ours.modules.get(module).and_then(Option::as_ref),
         };
-        let Some(present) = present else {
-            absent.push(title);
-            continue;
+        let unusable = ours.unusable.get(&module).map_or(&[][..], Vec::as_slice);
+        let usable = |name: &&String| {
+            present.is_some_and(|present| present.contains(name)) && !unusable.contains(name)
         };
+        let names = names.unwrap_or_default();
+        let (there, lacking): (Vec<&String>, Vec<&String>) = names.iter().partition(usable);
         if ours.grants.contains_key(&module) {
             asking.push(title);
-            continue;
-        }
-        let lacking: Vec<String> = names
-            .unwrap_or_default()
-            .into_iter()
-            .filter(|name| !present.contains(name))
-            .collect();
-        if lacking.is_empty() {
+        } else if lacking.is_empty() {
             complete.push(title);
-            continue;
+        } else if there.is_empty() {
+            absent.push(title);
+        } else {
+            let shown: Vec<&str> = lacking
+                .iter()
+                .take(NAMED)
+                .map(|name| name.as_str())
+                .collect();
+            let more = match lacking.len().saturating_sub(NAMED) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let shown = shown.join(" ");
+            let _ = writeln!(partial, "| {title} | partial, without `{shown}`{more} |");
         }
-        let shown = lacking[..lacking.len().min(NAMED)].join(" ");
-        let more = match lacking.len().saturating_sub(NAMED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let _ = writeln!(partial, "| {title} | partial, without `{shown}`{more} |");
     }
     let mut table = String::from("\n| module | |\n|---|---|\n");
     let mut row = |titles: &[String], state: &str| {

@@ -18,7 +18,7 @@ for (const [name, attempt] of Object.entries(attempts)) {
     attempt();
     console.log(name, 'passed');
   } catch (error) {
-    console.log(name, '|', error.name, error.code, error.generatedMessage, error.operator, String(error.actual), String(error.expected), '|', error.message);
+    console.log(name, '|', error.name, error.code, error.generatedMessage, error.operator, String(error.actual), error.expected?.name ?? String(error.expected), '|', error.message);
   }
 }
 (async () => {

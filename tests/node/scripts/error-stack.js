@@ -2,7 +2,7 @@
 function third() { return new Error('deep'); }
 const second = () => third();
 class First { run() { return second(); } static make() { return new First().run(); } }
-const lines = First.make().stack.split('\n').map((line) => line.replace(/\(?\/.*\//, ''));
+const lines = First.make().stack.split('\n').map((line) => line.replace(/at (\w+\.)?/, 'at ').replace(/\(?\/.*\//, ''));
 console.log(lines.slice(0, 5));
 console.log(Error.stackTraceLimit, typeof Error.captureStackTrace);
 Error.stackTraceLimit = 1;

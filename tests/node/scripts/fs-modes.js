@@ -19,6 +19,6 @@ fs.chmod('f', 0o600, (error) => {
   fs.promises.chmod('f', 0o644).then(async () => {
     await fs.promises.utimes('f', new Date(0), new Date(1000));
     console.log((await fs.promises.stat('f')).mtime.toISOString(), fs.readFileSync('g', 'utf8'));
-    console.log(typeof fs.statfsSync('.').bsize, process.umask(0o22) >= 0, process.umask());
+    console.log(process.umask(0o22) >= 0, process.umask());
   });
 });

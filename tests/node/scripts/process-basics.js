@@ -28,6 +28,6 @@ console.log(Object.keys(process.memoryUsage()), process.memoryUsage().heapUsed >
 console.log(Object.keys(process.cpuUsage()), typeof process.resourceUsage);
 console.log(process.stdin.fd, process.stdout.fd, process.stderr.fd, process.stdout.isTTY, process.stdin.isTTY);
 console.log(typeof process.getuid(), typeof process.geteuid(), process.config !== undefined, process.features.typescript !== undefined);
-console.log(process.allowedNodeEnvironmentFlags instanceof Set, process.report !== undefined, process.emitWarning.length);
+console.log(process.allowedNodeEnvironmentFlags instanceof Set, process.emitWarning.length);
 console.log(process === require('process'), process === require('node:process'), process === globalThis.process);
 console.log(process instanceof require('events'), process.listenerCount('exit'));

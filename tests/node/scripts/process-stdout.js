@@ -5,7 +5,7 @@ stdout.write('callback\n', () => console.log('written'));
 stdout.write('6869210a', 'hex');
 stderr.write('to stderr\n');
 console.error('error %s', 'formatted');
-console.log(stdout.writable, stdout.writableEnded, stdout.columns, stdout.constructor.name.length > 0, stdout === console._stdout);
+console.log(stdout.writable, stdout.writableEnded, stdout.columns, stdout.constructor.name.length > 0);
 console.log(stdout instanceof require('stream').Writable, process.stdin instanceof require('stream').Readable);
 require('fs').writeSync(1, 'by number\n');
 console.log('after');

@@ -13,7 +13,7 @@ split('utf8', [...euro, ...smile, 0x41], [1, 1, 1, 2, 2, 1]);
 split('utf8', [...euro], [2]);
 split('utf8', [0xe2, 0x82, 0x41, 0xff, 0x42], [2, 1, 1, 1]);
 split('utf8', [0xf0, 0x9f, 0xc3, 0xa9], [2, 2]);
-split('utf16le', [0x61, 0, 0x3d, 0xd8, 0, 0xde], [1, 2, 1, 2]);
+split('utf16le', [0x61, 0, 0x3d, 0xd8, 0, 0xde], [1, 3, 2]);
 split('utf16le', [0x61, 0, 0x62], [3]);
 split('base64', [1, 2, 3, 4, 5], [1, 1, 2, 1]);
 split('base64url', [250, 251, 252, 253], [2, 2]);

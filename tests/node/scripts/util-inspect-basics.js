@@ -13,7 +13,7 @@ show(new Map([['a', 1], [{ k: 1 }, [2]]]), new Set([1, 'b', [3]]), new Map(), ne
 show(new Map([['a', 1]]).entries(), new Map([['a', 1]]).keys(), new Set(['v']).values(), [1, 2][Symbol.iterator](), 'x'[Symbol.iterator](), 'aXb'.matchAll(/X/g));
 show(new Uint8Array([1, 2]), new Float64Array(2), new ArrayBuffer(4), new DataView(new ArrayBuffer(2)), Buffer.from('hi'), new BigInt64Array(1));
 show(Promise.resolve(5), Promise.reject(new RangeError('r')).catch(() => {}) && Promise.resolve({ a: [1] }), new Promise(() => {}));
-show(globalThis === global, Math, JSON, Reflect, Atomics, (function () { return arguments; })(1, 2), new Proxy({ a: 1 }, {}), new Proxy(function f() {}, {}));
+show(globalThis === global, Math, JSON, Reflect, (function () { return arguments; })(1, 2), new Proxy({ a: 1 }, {}), new Proxy(function f() {}, {}));
 show({ get a() { return 1; }, set b(v) {}, get c() { return 1; }, set c(v) {} });
 show({ f() {}, g: () => {}, h: class Klass {}, [Symbol.toStringTag]: 'Tagged' });
 show(Object.assign(() => {}, { prop: 1 }), Object.assign([1], { extra: true }), Object.assign(function fn() {}, { a: { b: 1 } }));
