@@ -12,7 +12,8 @@ const attempt = async (name, action) => {
     await action();
     console.log(`${name}: works`);
   } catch (error) {
-    console.log(`${name}: ${error.code ?? error.cause?.code ?? error.name}`);
+    const { code, permission } = error.code ? error : error.cause ?? {};
+    console.log([`${name}:`, code, permission].join(' ').trimEnd());
   }
 };
 const event = (emitter, good) => new Promise((resolve, reject) => emitter.on('error', reject).on(good, resolve));
