@@ -18,7 +18,10 @@ show({ a: 1, b: { c: [1, 2] } }, { a: 1, b: { c: [1, 3] } });
 show({ a: 1 }, { b: 1 });
 show([1, 2, 3, 4, 5], [1, 2, 3]);
 show(new Map([['k', 1]]), new Map([['k', 2]]));
-show({ list: Array.from({ length: 20 }, (_, i) => i) }, { list: Array.from({ length: 20 }, (_, i) => (i === 10 ? -1 : i)) });
+show(
+  { list: Array.from({ length: 20 }, (_, i) => i) },
+  { list: Array.from({ length: 20 }, (_, i) => (i === 10 ? -1 : i)) },
+);
 show(null, undefined, assert.equal);
 show({ a: 1 }, { a: 1 }, assert.equal);
 show([], {}, assert.deepEqual);

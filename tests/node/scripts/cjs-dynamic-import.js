@@ -14,9 +14,15 @@ console.log(values instanceof Promise, Object.prototype.toString.call(values));
   const cjs = await import('./cjs-modules/lib/function.js');
   console.log(cjs.default(2), cjs.default === require('./cjs-modules/lib/function.js'));
   console.log((await import('./cjs-modules/lib/settings.json', { with: { type: 'json' } })).default.name);
-  console.log((await import(`file://${__dirname}/esm-basics/values.mjs`)).named, (await import(__dirname + '/esm-basics/values.mjs')).named);
+  console.log(
+    (await import(`file://${__dirname}/esm-basics/values.mjs`)).named,
+    (await import(__dirname + '/esm-basics/values.mjs')).named,
+  );
   for (const name of ['./nowhere.mjs', 'nothing', './uncaught-in-import/broken.mjs', './cjs-modules/lib/throws.js']) {
-    await import(name).then(() => console.log('loaded', name), (error) => console.log(error.name, error.code, error.message.split(' imported')[0]));
+    await import(name).then(
+      () => console.log('loaded', name),
+      (error) => console.log(error.name, error.code, error.message.split(' imported')[0]),
+    );
   }
 })();
 console.log('main ends');

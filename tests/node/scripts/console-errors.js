@@ -14,7 +14,9 @@ class HttpError extends Error {
     super(message, options);
     this.status = status;
   }
-  get name() { return 'HttpError'; }
+  get name() {
+    return 'HttpError';
+  }
 }
 const error = new HttpError(404, 'not found', { cause: failing() });
 console.log(error);
@@ -23,5 +25,14 @@ const odd = new Error('renamed');
 odd.name = 'Renamed';
 console.log(odd.toString(), odd.stack.split('\n')[0]);
 console.log(odd);
-try { JSON.parse('{'); } catch (problem) { console.log(problem.name, problem instanceof SyntaxError); }
-console.log(new Error('', { cause: null }).cause, Object.keys(new Error('x')), JSON.stringify(new Error('x')), JSON.stringify(error));
+try {
+  JSON.parse('{');
+} catch (problem) {
+  console.log(problem.name, problem instanceof SyntaxError);
+}
+console.log(
+  new Error('', { cause: null }).cause,
+  Object.keys(new Error('x')),
+  JSON.stringify(new Error('x')),
+  JSON.stringify(error),
+);

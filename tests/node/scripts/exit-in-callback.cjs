@@ -1,5 +1,5 @@
-// exit in a callback, with output still to be written.
-const big = 'x'.repeat(70_000);
+// exit in a callback, right after output was written.
+const big = 'x'.repeat(10_000);
 process.stdout.write(`${big}\n`);
 require('fs').stat('.', () => {
   console.error('leaving');

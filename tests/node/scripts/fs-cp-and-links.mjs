@@ -42,4 +42,8 @@ fs.linkSync('src/a.txt', 'hard');
 console.log(fs.statSync('hard').nlink, fs.statSync('hard').ino === fs.statSync('src/a.txt').ino);
 fs.unlinkSync('link');
 console.log(fs.existsSync('src/a.txt'));
-try { fs.symlinkSync('x', 'broken'); } catch (error) { console.log(error.code, error.message); }
+try {
+  fs.symlinkSync('x', 'broken');
+} catch (error) {
+  console.log(error.code, error.message);
+}

@@ -10,7 +10,14 @@ for (const file of ['a/1.txt', 'a/b/2.txt', 'a/b/c/3.txt', 'z.md']) fs.writeFile
 console.log(fs.readdirSync('.').sort());
 console.log(fs.readdirSync('.', { recursive: true }).sort());
 for (const entry of fs.readdirSync('a', { withFileTypes: true }).sort((x, y) => (x.name < y.name ? -1 : 1))) {
-  console.log(entry.name, entry.parentPath, entry.isFile(), entry.isDirectory(), entry.isSymbolicLink(), entry.isFIFO());
+  console.log(
+    entry.name,
+    entry.parentPath,
+    entry.isFile(),
+    entry.isDirectory(),
+    entry.isSymbolicLink(),
+    entry.isFIFO(),
+  );
 }
 const all = fs.readdirSync('a', { withFileTypes: true, recursive: true });
 console.log(all.map((entry) => path.join(entry.parentPath, entry.name)).sort());

@@ -1,5 +1,19 @@
 // fs/promises: the same files, awaited.
-import { readFile, writeFile, appendFile, mkdir, readdir, stat, rm, rename, copyFile, access, mkdtemp, unlink, constants } from 'fs/promises';
+import {
+  readFile,
+  writeFile,
+  appendFile,
+  mkdir,
+  readdir,
+  stat,
+  rm,
+  rename,
+  copyFile,
+  access,
+  mkdtemp,
+  unlink,
+  constants,
+} from 'fs/promises';
 import * as namespace from 'node:fs/promises';
 import { promises, promises as fsp } from 'fs';
 
@@ -36,7 +50,10 @@ try {
 } catch (error) {
   console.log('thrown', error.code);
 }
-const lines = async function* () { yield 'from '; yield 'a generator\n'; };
+const lines = async function* () {
+  yield 'from ';
+  yield 'a generator\n';
+};
 await writeFile('g.txt', lines());
 console.log(await readFile('g.txt', { encoding: 'utf8' }));
 const made = await mkdtemp('t-');

@@ -30,4 +30,7 @@ console.log(fs.readFileSync('copy.bin').equals(fs.readFileSync('b.bin')));
 fs.renameSync('copy.bin', 'moved.bin');
 fs.unlinkSync('c.bin');
 console.log(fs.readdirSync('.'));
-console.log(fs.readFileSync(new URL(`file://${process.cwd()}/d.txt`), 'utf8'), fs.readFileSync(Buffer.from('d.txt'), 'utf8'));
+console.log(
+  fs.readFileSync(new URL(`file://${process.cwd()}/d.txt`), 'utf8'),
+  fs.readFileSync(Buffer.from('d.txt'), 'utf8'),
+);

@@ -6,11 +6,26 @@ fs.mkdirSync('d');
 const stats = fs.statSync('f');
 console.log(stats.constructor.name, stats instanceof fs.Stats);
 console.log(Object.keys(stats).join(' '));
-console.log(stats.size, stats.isFile(), stats.isDirectory(), stats.isSymbolicLink(), stats.isBlockDevice(), stats.isSocket());
+console.log(
+  stats.size,
+  stats.isFile(),
+  stats.isDirectory(),
+  stats.isSymbolicLink(),
+  stats.isBlockDevice(),
+  stats.isSocket(),
+);
 console.log(fs.statSync('d').isDirectory(), fs.statSync('d').isFile());
-console.log((stats.mode & fs.constants.S_IFMT) === fs.constants.S_IFREG, (fs.statSync('d').mode & fs.constants.S_IFMT) === fs.constants.S_IFDIR);
+console.log(
+  (stats.mode & fs.constants.S_IFMT) === fs.constants.S_IFREG,
+  (fs.statSync('d').mode & fs.constants.S_IFMT) === fs.constants.S_IFDIR,
+);
 for (const name of ['atime', 'mtime', 'ctime', 'birthtime']) {
-  console.log(name, stats[name] instanceof Date, typeof stats[`${name}Ms`], stats[name].getTime() === Math.round(stats[`${name}Ms`]) || Math.abs(stats[name] - stats[`${name}Ms`]) < 1);
+  console.log(
+    name,
+    stats[name] instanceof Date,
+    typeof stats[`${name}Ms`],
+    stats[name].getTime() === Math.round(stats[`${name}Ms`]) || Math.abs(stats[name] - stats[`${name}Ms`]) < 1,
+  );
 }
 console.log(Math.abs(Date.now() - stats.mtimeMs) < 60_000);
 
@@ -31,4 +46,8 @@ fs.stat('d', (error, found) => {
     fs.promises.stat('f').then((again) => console.log(again.size, again.nlink));
   });
 });
-try { fs.utimesSync('absent', 1, 1); } catch (error) { console.log(error.code, error.message); }
+try {
+  fs.utimesSync('absent', 1, 1);
+} catch (error) {
+  console.log(error.code, error.message);
+}

@@ -36,11 +36,13 @@ async function iterate() {
   await new Promise((resolve) => middle.on('close', resolve));
   console.log(fs.readFileSync('s.txt', 'utf8').slice(0, 10));
 
-  fs.createReadStream('s.txt', { end: 3 }).pipe(fs.createWriteStream('t.txt')).on('close', () => {
-    console.log(fs.readFileSync('t.txt', 'utf8'));
-    fs.createReadStream('absent').on('error', (error) => {
-      console.log(error.code, error.message, error.syscall);
-      fs.createWriteStream('no/where').on('error', (other) => console.log(other.code, other.message));
+  fs.createReadStream('s.txt', { end: 3 })
+    .pipe(fs.createWriteStream('t.txt'))
+    .on('close', () => {
+      console.log(fs.readFileSync('t.txt', 'utf8'));
+      fs.createReadStream('absent').on('error', (error) => {
+        console.log(error.code, error.message, error.syscall);
+        fs.createWriteStream('no/where').on('error', (other) => console.log(other.code, other.message));
+      });
     });
-  });
 }

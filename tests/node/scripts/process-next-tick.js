@@ -15,11 +15,13 @@ process.nextTick(() => {
   Promise.resolve().then(() => log('microtask of tick'));
   queueMicrotask(() => log('queued of tick'));
 });
-Promise.resolve().then(() => {
-  log('microtask');
-  process.nextTick(() => log('tick of microtask'));
-  return Promise.resolve();
-}).then(() => log('microtask 2'));
+Promise.resolve()
+  .then(() => {
+    log('microtask');
+    process.nextTick(() => log('tick of microtask'));
+    return Promise.resolve();
+  })
+  .then(() => log('microtask 2'));
 queueMicrotask(() => log('queued'));
 (async () => {
   log('async start');
@@ -29,5 +31,13 @@ queueMicrotask(() => log('queued'));
   log('after awaited tick');
 })();
 log('main');
-try { process.nextTick('x'); } catch (error) { log(`${error.code} ${error.message}`); }
-try { queueMicrotask(null); } catch (error) { log(`${error.code} ${error.message}`); }
+try {
+  process.nextTick('x');
+} catch (error) {
+  log(`${error.code} ${error.message}`);
+}
+try {
+  queueMicrotask(null);
+} catch (error) {
+  log(`${error.code} ${error.message}`);
+}

@@ -10,12 +10,22 @@ process.on('rejectionHandled', () => console.log('handled after all'));
 process.on('exit', (code) => console.log('exit', code));
 
 const steps = [
-  () => { throw new Error('in a timer'); },
-  () => { throw 'a string'; },
+  () => {
+    throw new Error('in a timer');
+  },
+  () => {
+    throw 'a string';
+  },
   () => Promise.reject(new Error('rejected')),
   () => Promise.reject(undefined),
-  () => process.nextTick(() => { throw new TypeError('in a tick'); }),
-  () => queueMicrotask(() => { throw new RangeError('in a microtask'); }),
+  () =>
+    process.nextTick(() => {
+      throw new TypeError('in a tick');
+    }),
+  () =>
+    queueMicrotask(() => {
+      throw new RangeError('in a microtask');
+    }),
   () => new (require('events'))().emit('error', new Error('no listener')),
   () => {
     const late = Promise.reject(new Error('handled late'));

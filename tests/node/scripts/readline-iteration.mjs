@@ -9,12 +9,19 @@ for await (const line of readline.createInterface({ input: process.stdin, crlfDe
   if (line.trim() === '') continue;
   numbers.push(Number(line));
 }
-console.log(numbers, numbers.reduce((a, b) => a + b, 0));
+console.log(
+  numbers,
+  numbers.reduce((a, b) => a + b, 0),
+);
 writeFileSync('f.csv', 'a,b\n1,2\n3,4\n');
 const rows = [];
 for await (const line of readline.createInterface(createReadStream('f.csv'))) rows.push(line.split(','));
 console.log(rows);
-for await (const line of promises.createInterface({ input: Readable.from(['par', 'tial\nli', 'nes\n', '\nend']) })) console.log(JSON.stringify(line));
+for await (const line of promises.createInterface({ input: Readable.from(['par', 'tial\nli', 'nes\n', '\nend']) }))
+  console.log(JSON.stringify(line));
 const early = readline.createInterface({ input: Readable.from(['1\n2\n3\n']) });
-for await (const line of early) { console.log(line); break; }
+for await (const line of early) {
+  console.log(line);
+  break;
+}
 console.log(early.closed);

@@ -7,7 +7,10 @@ rl.question('What is your name? ', (name) => {
     console.log(Number(age) + 1);
     console.log(rl.getPrompt());
     rl.prompt();
-    rl.on('line', (line) => { console.log(`got ${line}`); rl.prompt(); });
+    rl.on('line', (line) => {
+      console.log(`got ${line}`);
+      rl.prompt();
+    });
     rl.on('close', () => console.log('closed'));
   });
 });

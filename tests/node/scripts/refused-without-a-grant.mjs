@@ -12,14 +12,17 @@ const attempt = async (name, action) => {
     await action();
     console.log(`${name}: works`);
   } catch (error) {
-    const { code, permission } = error.code ? error : error.cause ?? {};
+    const { code, permission } = error.code ? error : (error.cause ?? {});
     console.log([`${name}:`, code, permission].join(' ').trimEnd());
   }
 };
 const event = (emitter, good) => new Promise((resolve, reject) => emitter.on('error', reject).on(good, resolve));
 await attempt('execSync', () => child_process.execSync('true'));
 await attempt('execFileSync', () => child_process.execFileSync('true'));
-await attempt('spawnSync', () => { const { error } = child_process.spawnSync('true'); if (error) throw error; });
+await attempt('spawnSync', () => {
+  const { error } = child_process.spawnSync('true');
+  if (error) throw error;
+});
 await attempt('spawn', () => event(child_process.spawn('true'), 'close'));
 await attempt('exec', () => promisify(child_process.exec)('true'));
 await attempt('execFile', () => promisify(child_process.execFile)('true'));

@@ -8,13 +8,21 @@ process.stdin.on('end', () => {
   const sections = {};
   const breaking = [];
   let skipped = 0;
-  input.split(/\r?\n/).filter(Boolean).forEach((line) => {
-    const m = line.match(/^([0-9a-f]{7,}) (\w+)(?:\(([^)]+)\))?(!)?: (.+)$/);
-    if (!m) { skipped += 1; return; }
-    const [, hash, type, scope, bang, subject] = m;
-    if (bang) breaking.push({ subject, hash });
-    (sections[groups[type] || 'Other'] ??= []).push(`- ${scope ? `**${scope}:** ` : ''}${subject} (${hash.slice(0, 7)})`);
-  });
+  input
+    .split(/\r?\n/)
+    .filter(Boolean)
+    .forEach((line) => {
+      const m = line.match(/^([0-9a-f]{7,}) (\w+)(?:\(([^)]+)\))?(!)?: (.+)$/);
+      if (!m) {
+        skipped += 1;
+        return;
+      }
+      const [, hash, type, scope, bang, subject] = m;
+      if (bang) breaking.push({ subject, hash });
+      (sections[groups[type] || 'Other'] ??= []).push(
+        `- ${scope ? `**${scope}:** ` : ''}${subject} (${hash.slice(0, 7)})`,
+      );
+    });
   const order = [...Object.values(groups), 'Other'];
   console.log('# Changelog\n');
   if (breaking.length) {
@@ -22,9 +30,11 @@ process.stdin.on('end', () => {
     for (const { subject } of breaking) console.log(`- ${subject}`);
     console.log();
   }
-  order.filter((title) => sections[title]).forEach((title) => {
-    console.log(`## ${title}\n`);
-    console.log(sections[title].sort().join('\n') + '\n');
-  });
+  order
+    .filter((title) => sections[title])
+    .forEach((title) => {
+      console.log(`## ${title}\n`);
+      console.log(sections[title].sort().join('\n') + '\n');
+    });
   if (skipped) process.stderr.write(`${skipped} commit(s) without a conventional message\n`);
 });

@@ -3,7 +3,10 @@ import * as fs from 'fs';
 import * as path from 'path';
 
 type Graph = Map<string, Set<string>>;
-interface Options { root: string; extensions?: readonly string[] }
+interface Options {
+  root: string;
+  extensions?: readonly string[];
+}
 
 abstract class Visitor<R> {
   protected readonly visited = new Set<string>();
@@ -16,12 +19,17 @@ class Cycles extends Visitor<string[][]> {
   private found: string[][] = [];
   visit(node: string, trail: string[] = []): void {
     const at = trail.indexOf(node);
-    if (at >= 0) { this.found.push([...trail.slice(at), node]); return; }
+    if (at >= 0) {
+      this.found.push([...trail.slice(at), node]);
+      return;
+    }
     if (this.visited.has(node)) return;
     this.visited.add(node);
     for (const next of this.graph.get(node) ?? []) this.visit(next, [...trail, node]);
   }
-  get result(): string[][] { return this.found; }
+  get result(): string[][] {
+    return this.found;
+  }
 }
 
 class Order extends Visitor<string[]> {
@@ -32,19 +40,30 @@ class Order extends Visitor<string[]> {
     this.graph.get(node)?.forEach((next) => this.visit(next));
     this.#sorted.push(node);
   }
-  get result() { return this.#sorted; }
+  get result() {
+    return this.#sorted;
+  }
 }
 
 function build({ root, extensions = ['.ts', '.js', '.mjs'] as const }: Options): Graph {
-  const files = (fs.readdirSync(root, { recursive: true }) as string[]).filter((file) => extensions.includes(path.extname(file))).sort();
+  const files = (fs.readdirSync(root, { recursive: true }) as string[])
+    .filter((file) => extensions.includes(path.extname(file)))
+    .sort();
   const graph: Graph = new Map(files.map((file) => [file, new Set<string>()]));
   for (const file of files) {
     const source = fs.readFileSync(path.join(root, file), 'utf8');
-    for (const [, name] of source.matchAll(/(?:import|export)[^'"]*?from\s*['"]([^'"]+)['"]|require\(['"]([^'"]+)['"]\)/g) as Iterable<[string, string?, string?]> as any) {
+    for (const [, name] of source.matchAll(
+      /(?:import|export)[^'"]*?from\s*['"]([^'"]+)['"]|require\(['"]([^'"]+)['"]\)/g,
+    ) as Iterable<[string, string?, string?]> as any) {
       if (!name?.startsWith('.')) continue;
       const target = path.normalize(path.join(path.dirname(file), name));
-      const hit = [target, ...extensions.map((extension) => target + extension), ...extensions.map((extension) => path.join(target, `index${extension}`))].find((candidate) => graph.has(candidate));
-      if (hit) graph.get(file)!.add(hit); else console.warn(`${file}: cannot resolve ${name}`);
+      const hit = [
+        target,
+        ...extensions.map((extension) => target + extension),
+        ...extensions.map((extension) => path.join(target, `index${extension}`)),
+      ].find((candidate) => graph.has(candidate));
+      if (hit) graph.get(file)!.add(hit);
+      else console.warn(`${file}: cannot resolve ${name}`);
     }
   }
   return graph;
@@ -61,5 +80,8 @@ console.log(graph);
 console.log('order:', run(Order, graph).join(' < '));
 for (const cycle of run(Cycles, graph)) console.log('cycle:', cycle.join(' → '));
 const used = new Set([...graph.values()].flatMap((targets) => [...targets]));
-console.log('orphans:', [...graph.keys()].filter((file) => !used.has(file)));
+console.log(
+  'orphans:',
+  [...graph.keys()].filter((file) => !used.has(file)),
+);
 process.exit(run(Cycles, graph).length ? 1 : 0);

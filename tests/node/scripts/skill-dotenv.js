@@ -3,7 +3,8 @@ const fs = require('fs');
 
 function parseEnv(text) {
   const result = {};
-  const pattern = /^\s*(?:export\s+)?([\w.-]+)[ \t]*=[ \t]*("(?:\\.|[^"\\])*"|'[^']*'|`[^`]*`|[^#\r\n]*)?\s*(?:#.*)?$/gm;
+  const pattern =
+    /^\s*(?:export\s+)?([\w.-]+)[ \t]*=[ \t]*("(?:\\.|[^"\\])*"|'[^']*'|`[^`]*`|[^#\r\n]*)?\s*(?:#.*)?$/gm;
   for (const [, key, raw = ''] of text.matchAll(pattern)) {
     let value = raw.trim();
     const quote = value[0];
@@ -11,7 +12,13 @@ function parseEnv(text) {
       value = value.slice(1, -1);
       if (quote === '"') value = value.replace(/\\n/g, '\n').replace(/\\(.)/g, '$1');
     }
-    result[key] = quote === "'" ? value : value.replace(/\$\{?(\w+)(?::-([^}]*))?\}?/g, (_, name, fallback = '') => result[name] ?? process.env[name] ?? fallback);
+    result[key] =
+      quote === "'"
+        ? value
+        : value.replace(
+            /\$\{?(\w+)(?::-([^}]*))?\}?/g,
+            (_, name, fallback = '') => result[name] ?? process.env[name] ?? fallback,
+          );
   }
   return result;
 }
@@ -21,10 +28,14 @@ let env;
 try {
   env = parseEnv(fs.readFileSync(file, 'utf8'));
 } catch (e) {
-  if (e.code === 'ENOENT') { console.error(`No ${file} here`); process.exit(66); }
+  if (e.code === 'ENOENT') {
+    console.error(`No ${file} here`);
+    process.exit(66);
+  }
   throw e;
 }
-for (const [key, value] of Object.entries(env)) console.log(`${key}=${JSON.stringify(/SECRET|KEY|TOKEN/.test(key) ? value.replace(/.(?=.{4})/g, '*') : value)}`);
+for (const [key, value] of Object.entries(env))
+  console.log(`${key}=${JSON.stringify(/SECRET|KEY|TOKEN/.test(key) ? value.replace(/.(?=.{4})/g, '*') : value)}`);
 const wanted = Object.keys(parseEnv(fs.readFileSync(example, 'utf8')));
 const missing = wanted.filter((key) => !(key in env));
 const extra = Object.keys(env).filter((key) => !wanted.includes(key));

@@ -18,7 +18,8 @@ async function collect(dir, base = dir) {
     const full = path.join(dir, name);
     const stat = await fs.promises.lstat(full);
     if (stat.isDirectory()) files = { ...files, ...(await collect(full, base)) };
-    else if (stat.isFile() && name !== 'MANIFEST.json') files[path.relative(base, full)] = { sha256: await hashFile(full), size: stat.size };
+    else if (stat.isFile() && name !== 'MANIFEST.json')
+      files[path.relative(base, full)] = { sha256: await hashFile(full), size: stat.size };
   }
   return files;
 }
@@ -37,10 +38,19 @@ async function collect(dir, base = dir) {
   const now = await collect(dir);
   const all = new Set([...Object.keys(files), ...Object.keys(now)]);
   for (const file of [...all].sort()) {
-    const state = !now[file] ? 'missing' : !files[file] ? 'new' : now[file].sha256 === files[file].sha256 ? 'ok' : 'changed';
+    const state = !now[file]
+      ? 'missing'
+      : !files[file]
+        ? 'new'
+        : now[file].sha256 === files[file].sha256
+          ? 'ok'
+          : 'changed';
     console.log(state.padEnd(8), file);
   }
   const total = crypto.createHash('md5');
   for (const file of Object.keys(now)) total.update(now[file].sha256);
   console.log('digest', total.digest('base64'));
-})().catch((err) => { console.error(err); process.exit(1); });
+})().catch((err) => {
+  console.error(err);
+  process.exit(1);
+});

@@ -4,7 +4,12 @@ import { readdir, readFile, access } from 'node:fs/promises';
 import { dirname, join, relative, resolve, extname } from 'node:path';
 
 const root = resolve(process.argv[2] ?? '.');
-const slug = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}\s-]/gu, '').trim().replace(/\s+/g, '-');
+const slug = (text) =>
+  text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s-]/gu, '')
+    .trim()
+    .replace(/\s+/g, '-');
 
 async function* markdownFiles(folder) {
   const entries = await readdir(folder, { withFileTypes: true });
@@ -20,7 +25,11 @@ async function headings(path) {
   return new Set([...text.matchAll(/^#{1,6}\s+(.+)$/gm)].map(([, title]) => slug(title)));
 }
 
-const exists = (path) => access(path).then(() => true, () => false);
+const exists = (path) =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
 const problems = [];
 let links = 0;
 for await (const file of markdownFiles(root)) {

@@ -36,7 +36,8 @@ class Queue extends EventEmitter {
       try {
         return await task({ attempt, signal });
       } catch (error) {
-        if (attempt > this.retries || error.fatal) throw new Error(`${name} failed after ${attempt} attempt(s)`, { cause: error });
+        if (attempt > this.retries || error.fatal)
+          throw new Error(`${name} failed after ${attempt} attempt(s)`, { cause: error });
         this.emit('retry', name, attempt, error.message);
         await sleep(this.backoff ** attempt, undefined, { signal });
       }
@@ -51,11 +52,29 @@ queue.once('idle', () => console.log('idle'));
 const controller = new AbortController();
 const results = await Promise.allSettled([
   queue.add('steady', async () => 'done at once'),
-  queue.add('flaky', async ({ attempt }) => { if (attempt < 3) throw new Error(`attempt ${attempt}`); return `done at ${attempt}`; }),
-  queue.add('hopeless', async () => { throw new Error('never works'); }),
-  queue.add('fatal', () => { throw Object.assign(new TypeError('bad input'), { fatal: true }); }),
-  queue.add('aborted', async ({ signal }) => { controller.abort(new Error('deadline')); await sleep(1000, null, { signal }); }, { signal: controller.signal }),
+  queue.add('flaky', async ({ attempt }) => {
+    if (attempt < 3) throw new Error(`attempt ${attempt}`);
+    return `done at ${attempt}`;
+  }),
+  queue.add('hopeless', async () => {
+    throw new Error('never works');
+  }),
+  queue.add('fatal', () => {
+    throw Object.assign(new TypeError('bad input'), { fatal: true });
+  }),
+  queue.add(
+    'aborted',
+    async ({ signal }) => {
+      controller.abort(new Error('deadline'));
+      await sleep(1000, null, { signal });
+    },
+    { signal: controller.signal },
+  ),
 ]);
-for (const { status, value, reason } of results) console.log(status, value ?? `${reason.message} <- ${reason.cause?.message}`);
-const batches = Object.entries(Object.groupBy(results, ({ status }) => status)).map(([key, list]) => [key, list.length]);
+for (const { status, value, reason } of results)
+  console.log(status, value ?? `${reason.message} <- ${reason.cause?.message}`);
+const batches = Object.entries(Object.groupBy(results, ({ status }) => status)).map(([key, list]) => [
+  key,
+  list.length,
+]);
 console.log(Object.fromEntries(batches));

@@ -18,14 +18,20 @@ function parse(version) {
 function bump(version, kind) {
   const v = parse(version);
   switch (kind) {
-    case 'major': return `${v.major + 1}.0.0`;
-    case 'minor': return `${v.major}.${v.minor + 1}.0`;
-    case 'patch': return v.pre ? `${v.major}.${v.minor}.${v.patch}` : `${v.major}.${v.minor}.${v.patch + 1}`;
+    case 'major':
+      return `${v.major + 1}.0.0`;
+    case 'minor':
+      return `${v.major}.${v.minor + 1}.0`;
+    case 'patch':
+      return v.pre ? `${v.major}.${v.minor}.${v.patch}` : `${v.major}.${v.minor}.${v.patch + 1}`;
     case 'prerelease': {
       const [id, n] = (v.pre || '').split('.');
-      return id === preid ? `${v.major}.${v.minor}.${v.patch}-${preid}.${Number(n) + 1}` : `${v.major}.${v.minor}.${v.patch + 1}-${preid}.0`;
+      return id === preid
+        ? `${v.major}.${v.minor}.${v.patch}-${preid}.${Number(n) + 1}`
+        : `${v.major}.${v.minor}.${v.patch + 1}-${preid}.0`;
     }
-    default: throw new Error(`Unknown bump kind: ${kind}`);
+    default:
+      throw new Error(`Unknown bump kind: ${kind}`);
   }
 }
 
@@ -35,7 +41,8 @@ try {
   const indent = /^[ \t]+/m.exec(source)?.[0] ?? 2;
   const pkg = JSON.parse(source);
   const before = pkg.version;
-  for (const each of ['major', 'minor', 'patch', 'prerelease']) console.log(`${each.padEnd(10)} ${before} -> ${bump(before, each)}`);
+  for (const each of ['major', 'minor', 'patch', 'prerelease'])
+    console.log(`${each.padEnd(10)} ${before} -> ${bump(before, each)}`);
   pkg.version = bump(before, kind);
   writeFileSync(file, `${JSON.stringify(pkg, null, indent)}\n`);
   console.log(readFileSync(file, 'utf8'));

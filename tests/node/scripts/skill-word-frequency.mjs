@@ -19,4 +19,10 @@ const ranking = [...counts].sort(([a, x], [b, y]) => y - x || a.localeCompare(b)
 const longest = Math.max(...ranking.map(([word]) => word.length));
 for (const [word, count] of ranking) console.log(`${word.padEnd(longest)} ${'#'.repeat(count)} ${count}`);
 const sentences = text.split(/(?<=[.!?])\s+/).filter(Boolean);
-console.log({ words: words.length, unique: counts.size, sentences: sentences.length, characters: [...text].length, average: +(words.length / sentences.length).toFixed(2) });
+console.log({
+  words: words.length,
+  unique: counts.size,
+  sentences: sentences.length,
+  characters: [...text].length,
+  average: +(words.length / sentences.length).toFixed(2),
+});

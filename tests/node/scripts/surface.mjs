@@ -24,7 +24,9 @@ const uses = {
 async function failure(call) {
   try {
     const made = await call();
-    return typeof made?.once === 'function' ? await new Promise((resolve) => made.once('error', resolve).once('close', resolve)) : undefined;
+    return typeof made?.once === 'function'
+      ? await new Promise((resolve) => made.once('error', resolve).once('close', resolve))
+      : undefined;
   } catch (error) {
     return error;
   }
@@ -36,7 +38,11 @@ const unusable = {};
 const grants = {};
 for (const name of names) {
   const module = await import(`node:${name}`).catch(() => null);
-  modules[name] = module && Object.keys(module).filter((key) => key !== 'default' && key !== 'module.exports').sort();
+  modules[name] =
+    module &&
+    Object.keys(module)
+      .filter((key) => key !== 'default' && key !== 'module.exports')
+      .sort();
   if (!module || !inSandbox) continue;
   if (uses[name]) grants[name] = (await failure(() => uses[name](module)))?.permission;
   for (const key of modules[name]) {
@@ -46,4 +52,7 @@ for (const name of names) {
     if (errors.some((error) => error?.code === 'ERR_METHOD_NOT_IMPLEMENTED')) (unusable[name] ??= []).push(key);
   }
 }
-process.stdout.write(`${JSON.stringify({ globals: Object.getOwnPropertyNames(globalThis).sort(), modules, unusable, grants }, null, 1)}\n`, () => process.exit());
+process.stdout.write(
+  `${JSON.stringify({ globals: Object.getOwnPropertyNames(globalThis).sort(), modules, unusable, grants }, null, 1)}\n`,
+  () => process.exit(),
+);

@@ -4,7 +4,11 @@ import { parseArgs } from 'node:util';
 import { existsSync } from 'node:fs';
 
 type Command = 'sum' | 'max';
-interface Report { command: Command; result: number; inputs: readonly number[] }
+interface Report {
+  command: Command;
+  result: number;
+  inputs: readonly number[];
+}
 
 const { values, positionals } = parseArgs({
   options: { command: { type: 'string', short: 'c', default: 'sum' }, json: { type: 'boolean', default: false } },

@@ -2,20 +2,55 @@
 const util = require('util');
 
 class Money {
-  constructor(amount) { this.amount = amount; }
+  constructor(amount) {
+    this.amount = amount;
+  }
   [util.inspect.custom](depth, options, inspect) {
     return depth < 0 ? '[Money]' : `Money<${inspect(this.amount, options)}>`;
   }
 }
 console.log(new Money(5), [new Money(1.5)], { a: { b: { c: new Money(1) } } });
-class Point { #secret = 1; x = 1; y = { z: 2 }; get sum() { return 3; } static origin = 0; }
-class Point3 extends Point { z = 3; }
+class Point {
+  #secret = 1;
+  x = 1;
+  y = { z: 2 };
+  get sum() {
+    return 3;
+  }
+  static origin = 0;
+}
+class Point3 extends Point {
+  z = 3;
+}
 console.log(new Point(), new Point3(), Point, Point3);
-console.log({ [Symbol.toStringTag]: 'T' }, new (class Named { get [Symbol.toStringTag]() { return 'Other'; } })());
+console.log(
+  { [Symbol.toStringTag]: 'T' },
+  new (class Named {
+    get [Symbol.toStringTag]() {
+      return 'Other';
+    }
+  })(),
+);
 console.log(util.inspect.custom, util.inspect.custom === Symbol.for('nodejs.util.inspect.custom'));
-console.log(util.inspect({ [util.inspect.custom]: () => ({ replaced: true }) }), util.inspect({ [util.inspect.custom]: () => 42 }, { customInspect: false }).length > 10);
+console.log(
+  util.inspect({ [util.inspect.custom]: () => ({ replaced: true }) }),
+  util.inspect({ [util.inspect.custom]: () => 42 }, { customInspect: false }).length > 10,
+);
 
-const colourful = { n: 1, s: 'x', b: true, u: undefined, z: null, d: new Date(0), r: /x/, y: Symbol('y'), f() {}, big: 1n, m: new Map([[1, 'a']]), nested: { deep: { er: {} } } };
+const colourful = {
+  n: 1,
+  s: 'x',
+  b: true,
+  u: undefined,
+  z: null,
+  d: new Date(0),
+  r: /x/,
+  y: Symbol('y'),
+  f() {},
+  big: 1n,
+  m: new Map([[1, 'a']]),
+  nested: { deep: { er: {} } },
+};
 console.log(JSON.stringify(util.inspect(colourful, { colors: true })));
 console.log(util.inspect.styles.number, util.inspect.colors.green);
 
@@ -37,7 +72,16 @@ console.log(caused);
 const many = new AggregateError([bare], 'several');
 many.stack = 'AggregateError: several';
 console.log(many);
-class Custom extends Error { constructor(m) { super(m); this.name = 'CustomName'; } }
-console.log(util.inspect(new Custom('msg')).split('\n')[0], String(new Custom('msg')), Object.prototype.toString.call(new Custom('')));
+class Custom extends Error {
+  constructor(m) {
+    super(m);
+    this.name = 'CustomName';
+  }
+}
+console.log(
+  util.inspect(new Custom('msg')).split('\n')[0],
+  String(new Custom('msg')),
+  Object.prototype.toString.call(new Custom('')),
+);
 class Unnamed extends RangeError {}
 console.log(util.inspect(new Unnamed('msg')).split('\n')[0]);

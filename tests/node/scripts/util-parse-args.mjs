@@ -33,7 +33,13 @@ show(['positional'], { allowPositionals: false });
 show(['--unknown', '--also=5', '-xyz', 'p'], { strict: false });
 show(['-o', '-v'], { strict: false });
 show('no array');
-for (const bad of [{ a: {} }, { a: { type: 'number' } }, { a: { type: 'string', short: 'ab' } }, { a: { type: 'string', default: 5 } }, { a: { type: 'string', multiple: true, default: 'x' } }]) {
+for (const bad of [
+  { a: {} },
+  { a: { type: 'number' } },
+  { a: { type: 'string', short: 'ab' } },
+  { a: { type: 'string', default: 5 } },
+  { a: { type: 'string', multiple: true, default: 'x' } },
+]) {
   show([], { options: bad });
 }
 console.log(parseArgs().values, Object.getPrototypeOf(parseArgs({ args: [] }).values));

@@ -3,7 +3,10 @@ console.log('main starts');
 const a = require('./a.js');
 const b = require('./b.js');
 console.log('in main', a, b, a.fromB(), b.fromA());
-console.log(module.children.map((child) => child.id.split('/').pop()), require.cache[require.resolve('./a')].loaded);
+console.log(
+  module.children.map((child) => child.id.split('/').pop()),
+  require.cache[require.resolve('./a')].loaded,
+);
 require('./self.js');
 delete require.cache[require.resolve('./b.js')];
 console.log('again', require('./b.js') === b);

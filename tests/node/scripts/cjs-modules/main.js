@@ -8,14 +8,27 @@ for (const name of ['./lib/throws', './lib/throws', './lib/broken.json', './lib/
   try {
     require(name);
   } catch (error) {
-    console.log(error.name, error.code, error.message.split('\n')[0].replace(/(\.json):.*/, '$1').replace(/^.*\/(?=lib)/, ''));
+    console.log(
+      error.name,
+      error.code,
+      error.message
+        .split('\n')[0]
+        .replace(/(\.json):.*/, '$1')
+        .replace(/^.*\/(?=lib)/, ''),
+    );
   }
 }
 console.log(require('./lib/no-extension'), require('./lib/with.dots'));
 const Module = require('module');
-console.log(Module.wrap('x'), Module._extensions === require.extensions, Module.prototype.require === module.constructor.prototype.require);
+console.log(
+  Module.wrap('x'),
+  Module._extensions === require.extensions,
+  Module.prototype.require === module.constructor.prototype.require,
+);
 const made = new Module('made', module);
 made._compile('exports.answer = 42; exports.name = __filename;', '/virtual/made.js');
 console.log(made.exports);
-require.extensions['.txt'] = (target, file) => { target.exports = require('fs').readFileSync(file, 'utf8').trim(); };
+require.extensions['.txt'] = (target, file) => {
+  target.exports = require('fs').readFileSync(file, 'utf8').trim();
+};
 console.log(require('./lib/text.txt'));

@@ -3,4 +3,6 @@ export const named = 'named';
 const internal = 'internal';
 export { internal as renamed };
 export let count = 0;
-export function increment() { count += 1; }
+export function increment() {
+  count += 1;
+}

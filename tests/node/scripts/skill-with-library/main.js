@@ -11,5 +11,9 @@ const template = fs.readFileSync(path.join(__dirname, 'assets', 'template.txt'),
 const report = new Report(template, { ...config, verbose: process.argv.includes('--verbose') });
 report.add('first', helpers.slug('Héllo, Wörld!')).add('second', helpers.chunk([1, 2, 3, 4, 5], 2));
 console.log(report.render());
-console.log(fs.readdirSync(path.resolve(__dirname, 'assets')), fs.existsSync('assets'), path.relative(__dirname, require.resolve('./lib/report')));
+console.log(
+  fs.readdirSync(path.resolve(__dirname, 'assets')),
+  fs.existsSync('assets'),
+  path.relative(__dirname, require.resolve('./lib/report')),
+);
 if (require.main === module) console.log(helpers.calledBy(module), report.version);

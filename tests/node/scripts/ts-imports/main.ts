@@ -10,5 +10,9 @@ box.add({ key: 'a', value: 1 }).add({ key: 'b', value: twice(2) });
 console.log(box.all(), helper(box.size), plain, settings.name, Object.keys(store));
 const later = await import('./lib/later.ts');
 console.log(later.default satisfies string, import.meta.filename.endsWith('main.ts'));
-try { box.add({ key: 'a', value: 2 }); } catch (error) { console.log((error as Error).message, (error as Error).stack!.match(/store\.ts:\d+/)![0]); }
+try {
+  box.add({ key: 'a', value: 2 });
+} catch (error) {
+  console.log((error as Error).message, (error as Error).stack!.match(/store\.ts:\d+/)![0]);
+}
 await import('./lib/absent.ts').catch((error: NodeJS.ErrnoException) => console.log(error.code));

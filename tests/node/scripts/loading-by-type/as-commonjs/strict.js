@@ -1,1 +1,3 @@
-exports.sloppy = (function () { return this !== undefined; })();
+exports.sloppy = (function () {
+  return this !== undefined;
+})();

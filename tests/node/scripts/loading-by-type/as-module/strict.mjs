@@ -1,1 +1,3 @@
-export const sloppy = (function () { return this !== undefined; })();
+export const sloppy = (function () {
+  return this !== undefined;
+})();

@@ -21,7 +21,11 @@ class Report extends EventEmitter {
 
   render() {
     const body = this.entries.map(([title, value]) => `* ${title}: ${JSON.stringify(value)}`).join('\n');
-    return this.template.replace('%TITLE%', this.config.title).replace('%BODY%', body).replace('%SLUG%', slug(this.config.title)).trimEnd();
+    return this.template
+      .replace('%TITLE%', this.config.title)
+      .replace('%BODY%', body)
+      .replace('%SLUG%', slug(this.config.title))
+      .trimEnd();
   }
 }
 module.exports = { Report };
