@@ -33,6 +33,7 @@ async function failure(call) {
 }
 
 const inSandbox = process.env.SKILLRUN_VERSION !== undefined;
+if (inSandbox) process.on('unhandledRejection', () => {}).on('uncaughtException', () => {});
 const modules = {};
 const unusable = {};
 const grants = {};
@@ -41,13 +42,13 @@ for (const name of names) {
   modules[name] =
     module &&
     Object.keys(module)
-      .filter((key) => key !== 'default' && key !== 'module.exports')
+      .filter((key) => !/^(_.*|default|module\.exports)$/.test(key))
       .sort();
   if (!module || !inSandbox) continue;
   if (uses[name]) grants[name] = (await failure(() => uses[name](module)))?.permission;
   for (const key of modules[name]) {
     const value = module[key];
-    if (typeof value !== 'function' || key.startsWith('_') || untried[name]?.test(key)) continue;
+    if (typeof value !== 'function' || untried[name]?.test(key)) continue;
     const errors = [await failure(() => void value()), await failure(() => void new value())];
     if (errors.some((error) => error?.code === 'ERR_METHOD_NOT_IMPLEMENTED')) (unusable[name] ??= []).push(key);
   }
