@@ -33,6 +33,7 @@ mod costs;
 mod folder;
 mod library;
 mod limits;
+mod node;
 mod place;
 mod requirements;
 mod setup;
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
         ("costs", costs::trials()),
         ("library", library::trials()),
         ("limits", limits::trials()),
+        ("node", node::trials()),
         ("requirement", requirements::trials()),
         ("case", folder::cases()),
         ("attack", folder::attacks()),
