@@ -55,7 +55,7 @@ Object.defineProperty(Buffer, Symbol.species, {
 export const asBuffer = (bytes) => new FastBuffer(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 const statics = {
-  poolSize: 8192,
+  poolSize: 65536,
 
   from(value, encodingOrOffset, length) {
     if (typeof value === 'string') return fromString(value, encodingOrOffset);

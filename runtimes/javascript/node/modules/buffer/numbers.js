@@ -34,7 +34,7 @@ function checkValue(value, min, max, size) {
   if (value !== value) return;
   const suffix = typeof min === 'bigint' ? 'n' : '';
   let range;
-  if (size <= 4 && suffix === '' && size < 4) range = `>= ${min} and <= ${max}`;
+  if (size <= 4) range = `>= ${min} and <= ${max}`;
   else if (min == 0) range = `>= 0${suffix} and < 2${suffix} ** ${size * 8}${suffix}`;
   else range = `>= -(2${suffix} ** ${size * 8 - 1}${suffix}) and < 2${suffix} ** ${size * 8 - 1}${suffix}`;
   throw outOfRange('value', range, value);

@@ -2,7 +2,7 @@
 
 import { scrypt as packageScrypt } from '@noble/hashes/scrypt.js';
 import { binding } from '../../internal/binding.js';
-import { invalidArgType, nodeError, outOfRange } from '../../internal/errors.js';
+import { nodeError, outOfRange } from '../../internal/errors.js';
 import { validateFunction, validateInteger, validateInt32, validateString, validateUint32 } from '../../internal/validators.js';
 import { defer } from '../../internal/task.js';
 import { asBuffer } from '../buffer/buffer.js';
@@ -145,11 +145,10 @@ export function hkdf(digest, ikm, salt, info, keylen, callback) {
 }
 
 export function timingSafeEqual(buf1, buf2) {
-  const types = ['ArrayBuffer', 'Buffer', 'TypedArray', 'DataView'];
   const a = viewOf(buf1);
   const b = viewOf(buf2);
-  if (a === undefined) throw invalidArgType('buf1', types, buf1);
-  if (b === undefined) throw invalidArgType('buf2', types, buf2);
+  const bad = a === undefined ? 'buf1' : b === undefined ? 'buf2' : undefined;
+  if (bad) throw nodeError(TypeError, 'ERR_INVALID_ARG_TYPE', `The "${bad}" argument must be an instance of ArrayBuffer, Buffer, TypedArray, or DataView.`);
   if (a.length !== b.length) throw nodeError(RangeError, 'ERR_CRYPTO_TIMING_SAFE_EQUAL_LENGTH', 'Input buffers must have the same byte length');
   let difference = 0;
   for (let index = 0; index < a.length; index++) difference |= a[index] ^ b[index];
