@@ -1,8 +1,8 @@
 // The hash functions by name: those of the engine where it has them, the package's otherwise.
 
 import { blake2b, blake2s } from '@noble/hashes/blake2.js';
-import { md5 as md5_, ripemd160, sha1 as sha1_ } from '@noble/hashes/legacy.js';
-import { sha224 as sha224_, sha256 as sha256_, sha384 as sha384_, sha512 as sha512_, sha512_224, sha512_256 } from '@noble/hashes/sha2.js';
+import { ripemd160 } from '@noble/hashes/legacy.js';
+import { sha512_224, sha512_256 } from '@noble/hashes/sha2.js';
 import { sha3_224, sha3_256, sha3_384, sha3_512, shake128, shake256 } from '@noble/hashes/sha3.js';
 import { binding } from '../../internal/binding.js';
 
@@ -27,7 +27,7 @@ class EngineDigest {
   }
 }
 
-const fromEngine_ = (name, blockLength, outputLength) => ({
+const fromEngine = (name, blockLength, outputLength) => ({
   name, blockLength, outputLength, start: () => new EngineDigest(binding.hashNew(name)),
 });
 
@@ -62,8 +62,6 @@ class Pair {
   }
 }
 
-const P = { md5: md5_, sha1: sha1_, sha224: sha224_, sha256: sha256_, sha384: sha384_, sha512: sha512_ };
-const fromEngine = (name, blockLength, outputLength) => (binding.hashNew ? fromEngine_(name, blockLength, outputLength) : fromPackage(name, P[name]));
 const md5 = fromEngine('md5', 64, 16);
 const sha1 = fromEngine('sha1', 64, 20);
 const sha224 = fromEngine('sha224', 64, 28);

@@ -1,6 +1,5 @@
 // Keys from passwords: pbkdf2, scrypt, hkdf.
 
-import { scrypt as packageScrypt } from '@noble/hashes/scrypt.js';
 import { binding } from '../../internal/binding.js';
 import { nodeError, outOfRange } from '../../internal/errors.js';
 import { validateFunction, validateInteger, validateInt32, validateString, validateUint32 } from '../../internal/validators.js';
@@ -25,6 +24,7 @@ function pbkdf2Plan(password, salt, iterations, keylen, digest) {
 
 export function pbkdf2Bytes(hash, password, salt, iterations, length) {
   const out = new Uint8Array(length);
+  if (binding.pbkdf2(hash.name, password, salt, iterations, out)) return out;
   const keyed = Keyed.start(hash, password);
   const counter = new Uint8Array(4);
   for (let block = 1, at = 0; at < length; block++, at += hash.outputLength) {
@@ -86,8 +86,7 @@ function scryptPlan(password, salt, keylen, options) {
   return () => {
     const out = new Uint8Array(keylen);
     if (keylen === 0) return asBuffer(out);
-    if (binding.scrypt) binding.scrypt(secret, grain, N, r, p, out);
-    else out.set(packageScrypt(secret, grain, { N, r, p, dkLen: keylen, maxmem: 2 ** 31 }));
+    binding.scrypt(secret, grain, N, r, p, out);
     return asBuffer(out);
   };
 }
