@@ -187,12 +187,8 @@ for (const [suffix, little] of [['LE', true], ['BE', false]]) {
 }
 
 function checkBig(value, min, max) {
-  if (typeof value !== 'bigint') {
-    // The engine's own words for mixing the two kinds of number.
-    if (typeof value === 'number') throw new TypeError('Cannot mix BigInt and other types, use explicit conversions');
-    throw invalidArgType('value', 'bigint', value);
-  }
   checkValue(value, min, max, 8);
+  if (typeof value !== 'bigint') throw new TypeError('Cannot mix BigInt and other types, use explicit conversions');
 }
 
 function swapper(size) {
