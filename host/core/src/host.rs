@@ -87,7 +87,7 @@ impl Host {
         let javascript = Interpreter {
             guest: skillrun_runtimes::javascript(),
             language: Language::JavaScript,
-            stack: 32 << 20,
+            stack: 128 << 20,
             resident: 16 << 20,
             transpiler: Some(Arc::clone(&typescript)),
         };
