@@ -4,6 +4,9 @@ import { binding } from '../internal/binding.js';
 import { invalidArgType, notImplemented } from '../internal/errors.js';
 import { validateArray, validateObject, validateString, validateStringArray } from '../internal/validators.js';
 
+// Called by another name, eval works in the global scope; its own `let` and `const` end with the script.
+const globalEval = eval;
+
 function nameFrom(options) {
   const filename = typeof options === 'string' ? options : (options?.filename ?? 'evalmachine.<anonymous>');
   validateString(filename, 'options.filename');
@@ -26,7 +29,7 @@ class Script {
   }
 
   runInThisContext() {
-    return binding.evalScript(this.#code, this.#filename);
+    return globalEval(this.#code);
   }
 
   runInContext() {
