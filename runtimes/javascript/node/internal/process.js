@@ -109,7 +109,7 @@ defineProperty(process, 'exitCode', {
   get: () => exitCode,
   set(value) {
     checkCode(value);
-    exitCode = value;
+    exitCode = value ?? undefined;
   },
   enumerable: true,
   configurable: false,

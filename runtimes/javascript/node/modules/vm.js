@@ -2,7 +2,7 @@
 
 import { binding } from '../internal/binding.js';
 import { invalidArgType, notImplemented } from '../internal/errors.js';
-import { validateArray, validateObject, validateString, validateStringArray } from '../internal/validators.js';
+import { validateArray, validateInt32, validateObject, validateString, validateStringArray } from '../internal/validators.js';
 
 function nameFrom(options) {
   const filename = typeof options === 'string' ? options : (options?.filename ?? 'evalmachine.<anonymous>');
@@ -15,18 +15,21 @@ const noContext = (name) => notImplemented(`vm.${name}`, 'there is one context; 
 class Script {
   #code;
   #filename;
+  #line;
 
   constructor(code, options = {}) {
     this.#code = `${code}`;
     if (options === null || (typeof options !== 'object' && typeof options !== 'string')) throw invalidArgType('options', 'Object', options);
     this.#filename = nameFrom(options);
+    if (options.lineOffset !== undefined) validateInt32(options.lineOffset, 'options.lineOffset');
+    this.#line = 1 + (options.lineOffset ?? 0);
     binding.checkScript(this.#code, this.#filename);
     this.cachedDataRejected = undefined;
     this.sourceMapURL = undefined;
   }
 
   runInThisContext() {
-    return binding.evalScript(this.#code, this.#filename);
+    return binding.runScript(this.#code, this.#filename, this.#line);
   }
 
   runInContext() {

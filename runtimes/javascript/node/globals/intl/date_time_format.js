@@ -42,9 +42,9 @@ function readOptions(locales, options, required, defaults) {
   if (given.fractionalSecondDigits !== undefined) own.fields.fractionalSecondDigits = Number(given.fractionalSecondDigits);
   const { fields } = own;
   const { dateStyle, timeStyle } = fields;
-  const explicit = [...DATE_FIELDS, ...TIME_FIELDS].some((name) => fields[name] !== undefined);
+  const explicit = [...DATE_FIELDS, ...TIME_FIELDS, 'timeZoneName'].find((name) => fields[name] !== undefined);
   if (dateStyle || timeStyle) {
-    if (explicit) throw new TypeError(`Can't set option ${[...DATE_FIELDS, ...TIME_FIELDS].find((name) => fields[name] !== undefined)} when ${dateStyle ? 'dateStyle' : 'timeStyle'} is used`);
+    if (explicit) throw new TypeError(`Can't set option ${explicit} when ${dateStyle ? 'dateStyle' : 'timeStyle'} is used`);
     if (required === 'date' && timeStyle) throw new TypeError("Invalid option : timeStyle");
     if (required === 'time' && dateStyle) throw new TypeError("Invalid option : dateStyle");
     own.dateStyle = dateStyle;
@@ -167,7 +167,7 @@ function formatToParts(own, value) {
   const date = dateParts(used, at);
   const clock = timeParts(used, at);
   let between = used.data.join ?? ', ';
-  if (fields.month === 'long' && fields.day !== undefined) between = ' at ';
+  if (fields.month === 'long') between = ' at ';
   else if (fields.weekday && !fields.month && !fields.year && !fields.day) between = ' ';
   let parts = date.length && clock.length ? [...date, literal(between), ...clock] : [...date, ...clock];
   if (fields.timeZoneName) {

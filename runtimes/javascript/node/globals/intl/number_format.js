@@ -151,7 +151,13 @@ function scaled(own, number) {
   }
   let power = number.digits === '' ? 0 : number.exponent - 1;
   if (own.notation === 'engineering') power = Math.floor(power / 3) * 3;
-  const made = rounded(own, { ...number, exponent: number.exponent - power });
+  let made = rounded(own, { ...number, exponent: number.exponent - power });
+  const most = own.notation === 'engineering' ? 3 : 1;
+  if (made.exponent > most) {
+    // Rounding made it one digit longer.
+    power += most;
+    made = rounded(own, { ...number, exponent: number.exponent - power });
+  }
   const exponent = [{ type: 'exponentSeparator', value: 'E' }];
   if (power < 0) exponent.push({ type: 'exponentMinusSign', value: '-' });
   exponent.push({ type: 'exponentInteger', value: `${Math.abs(power)}` });
@@ -181,12 +187,12 @@ function withCurrency(own, parts, isOne) {
     return [...parts, { type: 'literal', value: ' ' }, { type: 'currency', value: isOne ? one : many }];
   }
   let symbol = currency;
-  if (currencyDisplay === 'symbol') symbol = own.locale === 'en-CA' && currency === 'CAD' ? '$' : own.locale === 'en-AU' && currency === 'AUD' ? '$' : (SYMBOLS[currency] ?? currency);
+  if (currencyDisplay === 'symbol') symbol = own.data.symbols?.[currency] ?? SYMBOLS[currency] ?? currency;
   else if (currencyDisplay === 'narrowSymbol') symbol = NARROW_SYMBOLS[currency] ?? currency;
   const sign = { type: 'currency', value: symbol };
   const gap = [{ type: 'literal', value: NBSP }];
   if (place === 'after') return [...parts, ...gap, sign];
-  return [sign, ...(place === 'spaced' || /[A-Z]$/i.test(symbol) ? gap : []), ...parts];
+  return [sign, ...(place === 'spaced' || (/[A-Z]$/i.test(symbol) && parts[0].type === 'integer') ? gap : []), ...parts];
 }
 
 function withUnit(own, parts, isOne) {

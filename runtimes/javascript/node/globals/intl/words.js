@@ -84,7 +84,7 @@ export class ListFormat extends Service {
 
 const UNITS = ['second', 'minute', 'hour', 'day', 'week', 'month', 'quarter', 'year'];
 const SHORT_UNITS = { second: 'sec.', minute: 'min.', hour: 'hr.', day: 'day', week: 'wk.', month: 'mo.', quarter: 'qtr.', year: 'yr.' };
-const NARROW_UNITS = { second: 's', minute: 'min', hour: 'h', day: 'd', week: 'w', month: 'mo', quarter: 'q', year: 'y' };
+const NARROW_UNITS = { second: 's', minute: 'm', hour: 'h', day: 'd', week: 'w', month: 'mo', quarter: 'q', year: 'y' };
 const WORDS = { second: { 0: 'now' }, day: { '-1': 'yesterday', 0: 'today', 1: 'tomorrow' } };
 
 export class RelativeTimeFormat extends Service {
