@@ -58,11 +58,12 @@ function compileFunction(code, params, options = {}) {
   return binding.compileFunction(code, nameFrom({ filename: options.filename ?? '' }), (params ?? []).join(', '));
 }
 
-const refuse = (name) => ({
-  [name]() {
-    throw noContext(name);
-  },
-}[name]);
+const refuse = (name) =>
+  ({
+    [name]() {
+      throw noContext(name);
+    },
+  })[name];
 
 export default {
   Script,
@@ -77,5 +78,9 @@ export default {
   },
   compileFunction,
   measureMemory: refuse('measureMemory'),
-  constants: Object.freeze({ __proto__: null, USE_MAIN_CONTEXT_DEFAULT_LOADER: Symbol('vm_dynamic_import_main_context_default'), DONT_CONTEXTIFY: Symbol('vm_context_no_contextify') }),
+  constants: Object.freeze({
+    __proto__: null,
+    USE_MAIN_CONTEXT_DEFAULT_LOADER: Symbol('vm_dynamic_import_main_context_default'),
+    DONT_CONTEXTIFY: Symbol('vm_context_no_contextify'),
+  }),
 };

@@ -297,4 +297,3 @@ EventEmitter.prototype.listenerCount = function listenerCount(type, listener) {
 EventEmitter.prototype.eventNames = function eventNames() {
   return this._eventsCount > 0 ? Reflect.ownKeys(this._events) : [];
 };
-

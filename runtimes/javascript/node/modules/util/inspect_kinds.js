@@ -42,7 +42,12 @@ export function describeKind(ctx, value, depth, insideTypedArray) {
   };
   const name = classOf(value);
   const isError = name === 'Object' && isInstance(value, Error);
-  const describe = typeof value === 'function' ? describeFunction : isError ? describeError : (KINDS[name] ?? (typedArrayName(value) ? describeTypedArray : describePlain));
+  const describe =
+    typeof value === 'function'
+      ? describeFunction
+      : isError
+        ? describeError
+        : (KINDS[name] ?? (typedArrayName(value) ? describeTypedArray : describePlain));
   return describe(ctx, value, kind, depth) ?? kind;
 }
 
@@ -214,7 +219,12 @@ function formatSet(ctx, value, depth) {
 }
 
 function formatMap(ctx, value, depth) {
-  return formatItems(ctx, mapSize.call(value), mapEntries.call(value), ([key, item]) => `${formatValue(ctx, key, depth)} => ${formatValue(ctx, item, depth)}`);
+  return formatItems(
+    ctx,
+    mapSize.call(value),
+    mapEntries.call(value),
+    ([key, item]) => `${formatValue(ctx, key, depth)} => ${formatValue(ctx, item, depth)}`,
+  );
 }
 
 function formatItems(ctx, count, items, format) {
@@ -247,7 +257,8 @@ function formatIterator(ctx, value, depth, kind) {
   const pairs = [];
   for (let index = 0; index < entries.length; index += 2) pairs.push([entries[index], entries[index + 1]]);
   return formatItems(ctx, pairs.length, pairs, ([key, item]) =>
-    arrange(ctx, [formatValue(ctx, key, depth), formatValue(ctx, item, depth)], '', ['[', ']'], EXTRA, depth));
+    arrange(ctx, [formatValue(ctx, key, depth), formatValue(ctx, item, depth)], '', ['[', ']'], EXTRA, depth),
+  );
 }
 
 function describeRegExp(ctx, value, kind, depth) {

@@ -19,7 +19,7 @@ export function isInstance(value, constructor) {
 
 export function constructorName(ctx, value, depth, inherited) {
   let firstPrototype;
-  for (let object = value; object; ) {
+  for (let object = value; object;) {
     const descriptor = getOwnPropertyDescriptor(object, 'constructor');
     if (descriptor !== undefined && typeof descriptor.value === 'function' && descriptor.value.name !== '' && isInstance(value, descriptor.value)) {
       if (inherited !== undefined && (firstPrototype !== object || !BUILT_IN.has(descriptor.value.name))) {
