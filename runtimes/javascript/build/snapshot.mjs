@@ -1,4 +1,4 @@
-// Lets the engine evaluate the Node layer once and writes down its memory.
+// Lets the engine compile the Node layer and evaluate it, once, and writes down its memory.
 // usage: node snapshot.mjs ENGINE BUNDLE MEMORY
 //
 // What the engine sees of the world meanwhile is the same on every machine: the bundle on its standard
@@ -11,8 +11,9 @@ const [engine, bundle, memory] = process.argv.slice(2);
 const [SUCCESS, BADF, NOSYS] = [0, 8, 52];
 const MOMENT = 1_000_000_000n; // nanoseconds
 
-const input = fs.readFileSync(bundle);
-let position = 0;
+let input;
+let position;
+let output;
 let exports;
 
 const view = () => new DataView(exports.memory.buffer);
@@ -63,7 +64,11 @@ const wasi = {
   fd_write(fd, list, count, result) {
     if (fd !== 1 && fd !== 2) return BADF;
     let length = 0;
-    for (const buffer of buffers(list, count)) length += fs.writeSync(2, buffer);
+    for (const buffer of buffers(list, count)) {
+      if (fd === 1) output.push(Buffer.from(buffer));
+      else fs.writeSync(2, buffer);
+      length += buffer.length;
+    }
     view().setUint32(result, length, true);
     return SUCCESS;
   },
@@ -77,7 +82,15 @@ const imports = { $root: {}, wasi_snapshot_preview1: {} };
 for (const { module: from, name } of WebAssembly.Module.imports(module)) {
   imports[from][name] = (from === 'wasi_snapshot_preview1' && wasi[name]) || (() => NOSYS);
 }
-({ exports } = new WebAssembly.Instance(module, imports));
-exports._initialize();
-exports.prepare();
+
+// Each step has an instance of its own: what compiling leaves in the memory is no part of the snapshot.
+function step(name, given) {
+  [input, position, output] = [given, 0, []];
+  ({ exports } = new WebAssembly.Instance(module, imports));
+  exports._initialize();
+  exports[name]();
+  return Buffer.concat(output);
+}
+
+step('prepare', step('compile', fs.readFileSync(bundle)));
 fs.writeFileSync(memory, bytes(0, exports.memory.buffer.byteLength));

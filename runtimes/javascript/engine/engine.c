@@ -1,4 +1,4 @@
-/* The engine's exports: `prepare` evaluates the Node layer once, when the snapshot is made;
+/* The engine's exports: `compile` and `prepare` compile and evaluate the Node layer, once, when the snapshot is made;
  * `run` runs a script, once, in a copy of that snapshot; `cabi_realloc` gives the host memory for arguments. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,26 +82,7 @@ static char *read_input(size_t *length)
     return text;
 }
 
-/* The Node layer, an expression that gives a function, compiled and without its text: a function of it that a script
- * prints then shows `[native code]`, and the snapshot is smaller. */
-static JSValue compile_layer(void)
-{
-    size_t length, size;
-    char *text = read_input(&length);
-    JSValue code = JS_Eval(context, text, length, "node:internal", JS_EVAL_TYPE_GLOBAL | JS_EVAL_FLAG_COMPILE_ONLY);
-    free(text);
-    if (JS_IsException(code))
-        return code;
-    uint8_t *stripped = JS_WriteObject(context, &size, code, JS_WRITE_OBJ_BYTECODE | JS_WRITE_OBJ_STRIP_SOURCE);
-    JS_FreeValue(context, code);
-    if (!stripped)
-        return JS_EXCEPTION;
-    code = JS_ReadObject(context, stripped, size, JS_READ_OBJ_BYTECODE);
-    js_free(context, stripped);
-    return JS_IsException(code) ? code : JS_EvalFunction(context, code);
-}
-
-__attribute__((export_name("prepare"))) void initialize(void)
+static void make_interpreter(void)
 {
     runtime = JS_NewRuntime();
     if (!runtime)
@@ -111,9 +92,45 @@ __attribute__((export_name("prepare"))) void initialize(void)
     context = interpreter_new(runtime);
     if (!context)
         die("no memory for the interpreter", 70);
+}
+
+/* Compiles the Node layer, an expression that gives a function, from stdin to stdout. The text is left out: a function of
+ * the layer that a script prints then shows `[native code]`, and the snapshot is smaller. This is a step of its own, in an
+ * instance of its own, because the compiler leaves the heap full of holes. */
+__attribute__((export_name("compile"))) void compile(void)
+{
+    make_interpreter();
+    size_t length, size;
+    char *text = read_input(&length);
+    JSValue code = JS_Eval(context, text, length, "node:internal", JS_EVAL_TYPE_GLOBAL | JS_EVAL_FLAG_COMPILE_ONLY);
+    if (JS_IsException(code))
+        die("the Node layer cannot be compiled", 65);
+    uint8_t *compiled = JS_WriteObject(context, &size, code, JS_WRITE_OBJ_BYTECODE | JS_WRITE_OBJ_STRIP_SOURCE);
+    if (!compiled)
+        die("the Node layer cannot be written", 70);
+    for (size_t done = 0; done < size;) {
+        ssize_t count = write(1, compiled + done, size - done);
+        if (count <= 0)
+            die("the Node layer cannot be written", 74);
+        done += (size_t)count;
+    }
+}
+
+static JSValue load_layer(void)
+{
+    size_t length;
+    char *compiled = read_input(&length);
+    JSValue code = JS_ReadObject(context, (const uint8_t *)compiled, length, JS_READ_OBJ_BYTECODE);
+    free(compiled);
+    return JS_IsException(code) ? code : JS_EvalFunction(context, code);
+}
+
+__attribute__((export_name("prepare"))) void initialize(void)
+{
+    make_interpreter();
     main_function = JS_UNDEFINED;
 
-    JSValue layer = compile_layer();
+    JSValue layer = load_layer();
     JSValue binding = JS_IsException(layer) ? JS_EXCEPTION : make_binding(context);
     JSValue done = JS_IsException(binding) ? JS_EXCEPTION
                                            : JS_Call(context, layer, JS_UNDEFINED, 1, (JSValueConst *)&binding);
