@@ -2,13 +2,13 @@
 
 mod measure;
 
-use measure::peer::fastest;
+use measure::peer::{Peer, fastest_node, fastest_python};
 use measure::place::Place;
 use measure::{Result, Samples, Table, begin, geometric_mean, in_turn, ms, times};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-const PROGRAMS: [&str; 9] = [
+const PYTHON: [&str; 9] = [
     "bodies.py",
     "pancakes.py",
     "json_trip.py",
@@ -19,24 +19,51 @@ const PROGRAMS: [&str; 9] = [
     "objects.py",
     "big_numbers.py",
 ];
+const JAVASCRIPT: [&str; 6] = [
+    "bodies.js",
+    "json_trip.js",
+    "regex_scan.js",
+    "text_index.js",
+    "sorting.js",
+    "objects.js",
+];
 const ROUNDS: usize = 3;
 
 fn main() -> Result<()> {
-    if !begin("cpu", "busy programs, whole processes, skillrun ÷ python3") {
+    if !begin(
+        "cpu",
+        "busy programs, whole processes, skillrun ÷ python3 and ÷ node",
+    ) {
         return Ok(());
     }
     let place = Place::new()?;
-    let Some(python) = fastest(&place)? else {
-        return Ok(());
-    };
-    let mut table = Table::new(["", "skillrun", "python3", "÷ p50", "÷ least"]);
+    if let Some(python) = fastest_python(&place)? {
+        compare(&place, &python, &PYTHON)?;
+    }
+    if let Some(node) = fastest_node(&place)? {
+        // An interpreter against an interpreter, then against a compiler.
+        for flags in [&["--jitless"][..], &[]] {
+            let peer = Peer {
+                flags,
+                ..node.clone()
+            };
+            compare(&place, &peer, &JAVASCRIPT)?;
+        }
+    }
+    println!("{ROUNDS} rounds in turn; both sides printed the same");
+    Ok(())
+}
+
+fn compare(place: &Place, peer: &Peer, programs: &[&str]) -> Result<()> {
+    let name = peer.name();
+    let mut table = Table::new(["", "skillrun", &name, "÷ p50", "÷ least"]);
     let mut ratios = [vec![], vec![]];
-    for program in PROGRAMS {
+    for program in programs {
         let mut printed = [String::new(), String::new()];
         let spent = in_turn(2, ROUNDS, |side| {
             let command = match side {
                 0 => place.run(program),
-                _ => place.run_native(&python.path, program),
+                _ => place.run_native(peer, program),
             };
             let (took, output) = timed(command)?;
             printed[side] = output;
@@ -54,7 +81,7 @@ fn main() -> Result<()> {
         ratios[0].push(p50);
         ratios[1].push(least);
         table.row([
-            program.to_owned(),
+            (*program).to_owned(),
             ms(own.p50()),
             ms(native.p50()),
             times(p50),
@@ -70,7 +97,7 @@ fn main() -> Result<()> {
         times(geometric_mean(least)),
     ]);
     table.print();
-    println!("{ROUNDS} rounds in turn; both sides printed the same");
+    println!();
     Ok(())
 }
 

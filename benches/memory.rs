@@ -11,7 +11,12 @@ use tokio::task::JoinHandle;
 
 /// Live instances at which the process is looked at.
 const STEPS: [usize; 5] = [0, 1, 8, 16, 32];
-const SCRIPTS: [&str; 2] = ["ready_then_sleep.py", "imports_then_sleep.py"];
+const SCRIPTS: [&str; 4] = [
+    "ready_then_sleep.py",
+    "imports_then_sleep.py",
+    "ready_then_sleep.js",
+    "imports_then_sleep.mjs",
+];
 
 fn main() -> Result<()> {
     if !begin(
@@ -35,7 +40,7 @@ fn main() -> Result<()> {
         let host = Arc::new(place.host(None));
         let seen = runtime.block_on(async {
             // The runtime is loaded first: it is there once, however many instances there are.
-            let warm = Request::new(&skill, "hello.py");
+            let warm = Request::new(&skill, place::hello(script));
             place::run(&host, warm, Live::default()).await?;
             let mut live: Vec<JoinHandle<()>> = Vec::new();
             let mut seen = Vec::new();

@@ -1,9 +1,9 @@
-//! Starting: `skillrun run` as a whole process against `python3`, for a script that prints a word
-//! and for one that imports what scripts import.
+//! Starting: `skillrun run` as a whole process against `python3` and `node`, for scripts that print a
+//! word and for scripts that import what scripts import.
 
 mod measure;
 
-use measure::peer::{pythons, spend};
+use measure::peer::{Peer, nodes, pythons, spend};
 use measure::place::Place;
 use measure::{Result, Samples, Table, begin, in_turn, ms, times};
 
@@ -12,19 +12,23 @@ const ROUNDS: usize = 40;
 fn main() -> Result<()> {
     if !begin(
         "start",
-        "a whole process, `skillrun run SKILL x.py` ÷ `python3 x.py`",
+        "a whole process, `skillrun run SKILL x.py` ÷ `python3 x.py`, and the same with `node`",
     ) {
         return Ok(());
     }
     let place = Place::new()?;
-    let pythons = pythons();
-    if pythons.is_empty() {
-        println!("no python3 on the PATH: there is nothing to compare with");
-    }
-    for script in ["hello.py", "imports.py"] {
-        let spent = in_turn(pythons.len() + 1, ROUNDS, |side| match side {
+    compare(&place, &pythons(), &["hello.py", "imports.py"])?;
+    // Node takes the types off TypeScript by itself, as we do.
+    compare(&place, &nodes(), &["hello.js", "imports.mjs", "hello.ts"])?;
+    println!("÷ is skillrun against that interpreter; {ROUNDS} rounds in turn");
+    Ok(())
+}
+
+fn compare(place: &Place, peers: &[Peer], scripts: &[&str]) -> Result<()> {
+    for script in scripts {
+        let spent = in_turn(peers.len() + 1, ROUNDS, |side| match side {
             0 => spend(place.run(script)),
-            side => spend(place.run_native(&pythons[side - 1].path, script)),
+            side => spend(place.run_native(&peers[side - 1], script)),
         })?;
         let sides: Vec<Samples> = spent.into_iter().map(Samples::new).collect();
         let Some(own) = sides.first() else {
@@ -34,7 +38,7 @@ fn main() -> Result<()> {
         for (index, wall) in sides.iter().enumerate() {
             let name = match index {
                 0 => "skillrun".to_owned(),
-                index => pythons[index - 1].name(),
+                index => peers[index - 1].name(),
             };
             let ratio = |ratio: f64| match index {
                 0 => String::new(),
@@ -52,6 +56,5 @@ fn main() -> Result<()> {
         table.print();
         println!();
     }
-    println!("÷ is skillrun against that interpreter; {ROUNDS} rounds in turn");
     Ok(())
 }

@@ -11,9 +11,11 @@ use std::time::{Duration, Instant};
 const LIMIT: Duration = Duration::from_secs(1);
 const RUNS: usize = 30;
 /// A script that keeps a processor busy, beside one that waits: together they take half the time.
-const PAIRS: [[&str; 2]; 2] = [
+const PAIRS: [[&str; 2]; 4] = [
     ["endless_loop.py", "endless_sleep.py"],
     ["endless_allocation.py", "endless_read.py"],
+    ["endless_loop.js", "endless_sleep.js"],
+    ["endless_allocation.js", "endless_read.js"],
 ];
 
 fn main() -> Result<()> {
@@ -63,7 +65,7 @@ fn lateness(host: &Host, skill: &Arc<Skill>, script: &str) -> Result<Samples> {
     // Loading the runtime belongs to the first run of a host and not to the limit.
     runtime.block_on(place::run(
         host,
-        Request::new(skill, "hello.py"),
+        Request::new(skill, place::hello(script)),
         Live::default(),
     ))?;
     for _ in 0..RUNS {

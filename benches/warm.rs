@@ -3,7 +3,7 @@
 
 mod measure;
 
-use measure::peer::{fastest, spend};
+use measure::peer::{Peer, fastest_node, fastest_python, spend};
 use measure::place::{self, Place};
 use measure::{Result, Samples, Table, begin, in_turn, ms, times};
 use skillrun::{Host, Live, Request, Skill};
@@ -11,7 +11,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-const SCRIPTS: [&str; 2] = ["hello.py", "imports.py"];
+const SCRIPTS: [&str; 5] = [
+    "hello.py",
+    "imports.py",
+    "hello.js",
+    "imports.mjs",
+    "hello.ts",
+];
 const ROUNDS: usize = 200;
 /// How long runs are counted for one number; the numbers are taken in turn, this many times.
 const WINDOW: Duration = Duration::from_millis(800);
@@ -28,30 +34,37 @@ fn main() -> Result<()> {
     // Room reserved ahead, as a server would.
     let host = place.host(Some(8));
     let skill = place.skill()?;
-    let python = fastest(&place)?;
+    let (python, node) = (fastest_python(&place)?, fastest_node(&place)?);
+    let compared: Vec<(&str, &Peer)> = SCRIPTS
+        .iter()
+        .filter_map(|script| {
+            let python_script = script.ends_with(".py");
+            let peer = if python_script { &python } else { &node };
+            Some((*script, peer.as_ref()?))
+        })
+        .collect();
 
     let runtime = runtime()?;
     let warm = in_turn(SCRIPTS.len(), ROUNDS, |side| {
         runtime.block_on(once(&host, &skill, SCRIPTS[side]))
     })?;
     // A process costs much more than a warm run, so fewer of them do.
-    let native = match &python {
-        None => vec![],
-        Some(python) => in_turn(SCRIPTS.len() * 2, ROUNDS / 10, |side| {
-            let script = SCRIPTS[side / 2];
-            if side % 2 == 0 {
-                runtime.block_on(once(&host, &skill, script))
-            } else {
-                spend(place.run_native(&python.path, script))
-            }
-        })?,
-    };
-    let mut table = Table::new(["", "p50", "p95", "least", "÷ python3 process", "÷ hello"]);
+    let native = in_turn(compared.len() * 2, ROUNDS / 10, |side| {
+        let (script, peer) = compared[side / 2];
+        if side % 2 == 0 {
+            runtime.block_on(once(&host, &skill, script))
+        } else {
+            spend(place.run_native(peer, script))
+        }
+    })?;
+    let mut table = Table::new(["", "p50", "p95", "least", "÷ native process"]);
     let warm: Vec<Samples> = warm.into_iter().map(Samples::new).collect();
     let native: Vec<Samples> = native.into_iter().map(Samples::new).collect();
-    for (index, (script, own)) in SCRIPTS.iter().zip(&warm).enumerate() {
-        let process = match (native.get(index * 2), native.get(index * 2 + 1)) {
-            (Some(own), Some(process)) => times(own.p50() / process.p50()),
+    for (script, own) in SCRIPTS.iter().zip(&warm) {
+        let pair = compared.iter().zip(native.chunks(2));
+        let pair = pair.into_iter().find(|((name, _), _)| name == script);
+        let process = match pair {
+            Some((_, [own, process])) => times(own.p50() / process.p50()),
             _ => "-".into(),
         };
         table.row([
@@ -60,7 +73,6 @@ fn main() -> Result<()> {
             ms(own.p95()),
             ms(own.min()),
             process,
-            times(own.p50() / warm[0].p50()),
         ]);
     }
     table.print();

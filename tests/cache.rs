@@ -5,6 +5,7 @@ use crate::place::{Place, cached_file};
 use crate::setup;
 use std::fs;
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
 trials! {
     two_processes_that_fill_an_empty_cache_at_once_both_run,
@@ -12,6 +13,7 @@ trials! {
     a_file_that_could_be_somebody_elses_is_not_trusted,
     a_copied_cache_is_trusted_by_its_content,
     a_cache_that_cannot_be_kept_still_runs_with_a_warning,
+    a_full_disk_under_the_cache_still_runs_with_a_warning,
 }
 
 struct Copied {
@@ -141,4 +143,45 @@ fn a_cache_that_cannot_be_kept_still_runs_with_a_warning() {
          hint: every run compiles it again until that is mended; XDG_CACHE_HOME names another place\n"
     );
     assert_eq!(end.code, 0);
+}
+
+/// A small file system of its own, where this user may make one.
+fn a_full_disk_under_the_cache_still_runs_with_a_warning() {
+    let own_mounts = ["--user", "--map-root-user", "--mount"];
+    let may = Command::new("unshare")
+        .args(own_mounts)
+        .arg("true")
+        .output();
+    if !may.as_ref().is_ok_and(|output| output.status.success()) {
+        println!("not tried: no mounts of one's own here: {may:?}");
+        return;
+    }
+    let place = Place::with_script("print('this script ran')\n");
+    setup::prepare(place.root(), "dir cache").unwrap();
+    let template = place.command(&["run", "./skill", "main.py"]);
+    let mount = "mount -t tmpfs -o size=1m none cache && \"$0\" \"$@\"; code=$?
+                 find cache/skillrun -type f -size +0; exit $code";
+    let mut command = Command::new("unshare");
+    command
+        .args(own_mounts)
+        .args(["sh", "-c", mount])
+        .arg(template.get_program())
+        .args(template.get_args())
+        .current_dir(place.root())
+        .env_clear()
+        .envs(template.get_envs().filter_map(|(k, v)| Some((k, v?))))
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("XDG_CACHE_HOME", place.path("cache"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let end = place.end_of(&mut command);
+    assert_eq!(
+        end.stderr,
+        "warning: cannot keep the compiled runtime in `{root}/cache/skillrun`: no space left on device\n\
+         hint: every run compiles it again until that is mended; XDG_CACHE_HOME names another place\n"
+    );
+    // Nothing that was written of it is left either: the disk is full enough.
+    assert_eq!((end.stdout.as_str(), end.code), ("this script ran\n", 0));
+    place.check_left_behind().unwrap();
 }

@@ -6,6 +6,7 @@ use crate::setup;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
 use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 trials! {
     a_script_connects_to_nothing,
@@ -16,6 +17,7 @@ trials! {
     a_link_put_in_place_of_a_folder_during_the_run_leads_nowhere,
     a_workspace_that_may_not_be_written_says_so_to_the_script,
     a_script_cannot_change_the_cache_through_a_workspace_around_it,
+    a_folder_exchanged_for_a_link_again_and_again_never_leads_into_the_skill,
     a_policy_in_the_skill_is_not_read_by_a_caller_who_stands_in_it,
     a_workspace_inside_the_skill_is_writable_and_the_skill_is_not,
     randomness_differs_from_run_to_run,
@@ -23,7 +25,7 @@ trials! {
 }
 
 /// Starts a script with words, does `meanwhile` once it says `ready`, and lets it go on.
-fn meanwhile(place: &Place, words: &[&str], meanwhile: impl FnOnce()) -> End {
+pub(crate) fn meanwhile(place: &Place, words: &[&str], meanwhile: impl FnOnce()) -> End {
     let words: Vec<&str> = ["run", "./skill", "main.py"]
         .into_iter()
         .chain(words.iter().copied())
@@ -230,6 +232,69 @@ fn a_script_cannot_change_the_cache_through_a_workspace_around_it() {
         .collect();
     assert_eq!(end.stdout, format!("ready\n{denied}beside it: 1\n"));
     assert_eq!((end.stderr.as_str(), end.code), ("", 0));
+}
+
+/// Between the check of a path and its use another hand may exchange a folder on the way for a link to
+/// what is sealed. The two are exchanged as fast as they can be while the script goes on trying, until
+/// it has met each of them often.
+fn a_folder_exchanged_for_a_link_again_and_again_never_leads_into_the_skill() {
+    let place = Place::with_script(
+        "import os\nopen('mine', 'w').close()\ndone = denied = 0\n\
+         def attempt(do, *names):\n    global done, denied\n    try:\n        do(*names)\n        \
+         done += 1\n    except PermissionError:\n        denied += 1\n    \
+         except OSError:\n        pass\n\
+         def create(name): open(name, 'x').close()\n\
+         n = 0\n\
+         while n < 3000 or done < 500 or denied < 500:\n    n += 1\n    \
+         attempt(os.mkdir, f'folder/d{n}')\n    \
+         attempt(create, f'folder/c{n}')\n    \
+         attempt(os.symlink, 'mine', f'folder/s{n}')\n    \
+         attempt(os.link, 'mine', f'folder/l{n}')\n    \
+         attempt(os.remove, 'folder/data')\n    \
+         attempt(os.rmdir, 'folder/empty')\n    \
+         attempt(os.rename, 'folder/other', 'other')\n    \
+         attempt(os.utime, 'folder/kept', (1, 1))\n\
+         print('tried')\n",
+    );
+    for name in ["data", "other", "kept"] {
+        place.write(&format!("skill/{name}"), "");
+    }
+    setup::prepare(
+        place.root(),
+        "dir skill/empty\ndir folder\nsymlink skill link",
+    )
+    .unwrap();
+    let state = || {
+        let entries = std::fs::read_dir(place.path("skill")).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        let kept = place.path("skill/kept").metadata().unwrap();
+        (names, kept.modified().unwrap())
+    };
+    let before = state();
+    let words = ["run", "./skill", "main.py", "-w", ".", "--timeout", "100s"];
+    let child = place.command(&words).spawn().unwrap();
+    // Also if the trial fails: the other hand would be waited for.
+    struct Stop<'a>(&'a AtomicBool);
+    impl Drop for Stop<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
+    let stop = AtomicBool::new(false);
+    let end = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let (folder, link) = (place.path("folder"), place.path("link"));
+            while !stop.load(Ordering::SeqCst) {
+                let (cwd, how) = (rustix::fs::CWD, rustix::fs::RenameFlags::EXCHANGE);
+                rustix::fs::renameat_with(cwd, &folder, cwd, &link, how).unwrap();
+            }
+        });
+        let _stop = Stop(&stop);
+        place.end_of_child(child)
+    });
+    assert_eq!((end.stdout.as_str(), end.stderr.as_str()), ("tried\n", ""));
+    assert_eq!(state(), before);
 }
 
 fn a_policy_in_the_skill_is_not_read_by_a_caller_who_stands_in_it() {

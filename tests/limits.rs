@@ -1,8 +1,10 @@
 //! How much a run may use, where a folder is not enough: streams that stay open, amounts too large
 //! to keep in a file, counts that must repeat.
 
+use crate::library::{block_on, host, permitted, skill};
 use crate::place::Place;
 use serde_json::json;
+use skillrun::{Limits, Policy, Request, Status};
 use std::process::Stdio;
 
 trials! {
@@ -10,6 +12,7 @@ trials! {
     a_script_that_waits_for_a_reader_that_never_reads_is_stopped_at_the_time_limit,
     the_outcome_of_a_timeout_says_so,
     the_outcome_of_spent_fuel_says_so,
+    the_outcome_of_spent_memory_says_so,
     the_fuel_of_a_script_repeats_exactly,
     more_work_takes_more_fuel,
     a_flood_on_both_streams_is_cut_counted_and_does_not_end_the_script,
@@ -73,6 +76,38 @@ fn the_outcome_of_spent_fuel_says_so() {
         "Out of fuel: the budget of 100000000 is spent\n"
     );
     assert_eq!(outcome["usage"]["fuel"], 100_000_000);
+}
+
+/// A script meets a `MemoryError`; here the interpreter has no room for the arguments of its call, and
+/// there is nobody yet who could meet anything.
+fn the_outcome_of_spent_memory_says_so() {
+    let place = Place::with_script("import sys\nprint(len(sys.argv))\n");
+    let (host, skill) = (host(&place), skill(&place));
+    let run = |arguments: usize| {
+        let request = Request {
+            args: vec!["a".to_owned(); arguments],
+            limits: Some(Limits {
+                memory: 64 << 20,
+                ..Limits::default()
+            }),
+            ..Request::new(&skill, "main.py")
+        };
+        block_on(host.run(permitted(&host, &Policy::default(), request))).unwrap()
+    };
+    let outcome = run(5_000_000);
+    assert_eq!(
+        (outcome.status, outcome.exit_code),
+        (Status::OutOfMemory, 137)
+    );
+    assert_eq!(outcome.stderr, "Out of memory: the limit is 64MiB\n");
+    assert!(!outcome.success);
+    let line = place.audit().pop().unwrap();
+    assert_eq!(
+        (&line["event"], &line["status"]),
+        (&json!("finished"), &json!("out_of_memory"))
+    );
+    // The twin: fewer find room.
+    assert_eq!(run(1000).stdout, "1001\n");
 }
 
 fn fuel(place: &Place, words: &[&str]) -> u64 {

@@ -29,9 +29,11 @@ mod cache;
 mod command_line;
 mod concurrency;
 mod containment;
+mod costs;
 mod folder;
 mod library;
 mod limits;
+mod node;
 mod place;
 mod requirements;
 mod setup;
@@ -52,8 +54,10 @@ fn main() -> ExitCode {
         ("command line", command_line::trials()),
         ("concurrency", concurrency::trials()),
         ("containment", containment::trials()),
+        ("costs", costs::trials()),
         ("library", library::trials()),
         ("limits", limits::trials()),
+        ("node", node::trials()),
         ("requirement", requirements::trials()),
         ("case", folder::cases()),
         ("attack", folder::attacks()),

@@ -8,28 +8,56 @@ use std::time::Instant;
 
 /// An interpreter of this machine.
 #[derive(Debug, Clone)]
-pub(crate) struct Python {
+pub(crate) struct Peer {
     pub(crate) path: PathBuf,
     pub(crate) version: String,
+    /// What it is started with before the script.
+    pub(crate) flags: &'static [&'static str],
 }
 
-impl Python {
+impl Peer {
     pub(crate) fn name(&self) -> String {
-        format!("{} {}", self.path.display(), self.version)
+        let words = [self.path.display().to_string(), self.version.clone()];
+        let flags = self.flags.iter().map(|flag| (*flag).to_owned());
+        words.into_iter().chain(flags).collect::<Vec<_>>().join(" ")
     }
 }
 
-/// Every `python3` on the `PATH`, each by the program it really is: a shim in front of it would be
-/// measured too.
-pub(crate) fn pythons() -> Vec<Python> {
+/// A language, and how to ask a program which interpreter of it it is.
+struct Kind {
+    program: &'static str,
+    question: [&'static str; 2],
+}
+
+const PYTHON: Kind = Kind {
+    program: "python3",
+    question: [
+        "-c",
+        "import sys; print(sys.executable); print(sys.version.split()[0])",
+    ],
+};
+const NODE: Kind = Kind {
+    program: "node",
+    question: ["-p", "process.execPath + '\\n' + process.versions.node"],
+};
+
+/// Every `python3` on the `PATH`.
+pub(crate) fn pythons() -> Vec<Peer> {
+    all(&PYTHON)
+}
+
+/// Every `node` on the `PATH`.
+pub(crate) fn nodes() -> Vec<Peer> {
+    all(&NODE)
+}
+
+/// Each by the program it really is: a shim in front of it would be measured too.
+fn all(kind: &Kind) -> Vec<Peer> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut found: Vec<Python> = Vec::new();
+    let mut found: Vec<Peer> = Vec::new();
     for folder in std::env::split_paths(&path) {
-        let asked = Command::new(folder.join("python3"))
-            .args([
-                "-c",
-                "import sys; print(sys.executable); print(sys.version.split()[0])",
-            ])
+        let asked = Command::new(folder.join(kind.program))
+            .args(kind.question)
             .stdin(Stdio::null())
             .stderr(Stdio::null())
             .output();
@@ -43,29 +71,45 @@ pub(crate) fn pythons() -> Vec<Python> {
             continue;
         };
         if found.iter().all(|known| known.path != path) {
-            let version = version.to_owned();
-            found.push(Python { path, version });
+            found.push(Peer {
+                path,
+                version: version.to_owned(),
+                flags: &[],
+            });
         }
+    }
+    if found.is_empty() {
+        println!(
+            "no {} on the PATH: what compares with it is left out",
+            kind.program
+        );
     }
     found
 }
 
-/// The interpreter that starts fastest: the one to be measured against. An installation may load
-/// things of its own at every start.
-pub(crate) fn fastest(place: &Place) -> Result<Option<Python>> {
-    let found = pythons();
+/// The python3 that starts fastest: the one to be measured against. An installation may load things
+/// of its own at every start.
+pub(crate) fn fastest_python(place: &Place) -> Result<Option<Peer>> {
+    fastest(place, pythons(), "hello.py")
+}
+
+/// The node that starts fastest.
+pub(crate) fn fastest_node(place: &Place) -> Result<Option<Peer>> {
+    fastest(place, nodes(), "hello.js")
+}
+
+fn fastest(place: &Place, found: Vec<Peer>, hello: &str) -> Result<Option<Peer>> {
     let spent = in_turn(found.len(), 9, |side| {
-        spend(place.run_native(&found[side].path, "hello.py"))
+        spend(place.run_native(&found[side], hello))
     })?;
     let p50 = |spent: &[f64]| Samples::new(spent.to_vec()).p50();
     let best = found
         .into_iter()
         .zip(&spent)
         .min_by(|(_, a), (_, b)| p50(a).total_cmp(&p50(b)));
-    let best = best.map(|(python, _)| python);
-    match &best {
-        Some(python) => println!("against {}", python.name()),
-        None => println!("no python3 on the PATH: what compares with it is left out"),
+    let best = best.map(|(peer, _)| peer);
+    if let Some(peer) = &best {
+        println!("against {}", peer.name());
     }
     Ok(best)
 }

@@ -1,6 +1,7 @@
 //! A place to measure in: a temporary folder for all that a run writes, and a prepared runtime.
 
 use super::Result;
+use super::peer::Peer;
 use skillrun::{AuditLog, Decision, Host, Live, Outcome, Policy, Request, Settings, Skill};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -57,9 +58,12 @@ impl Place {
     }
 
     /// The same run by an interpreter of this machine.
-    pub(crate) fn run_native(&self, python: &Path, script: &str) -> Command {
-        let mut command = Command::new(python);
-        command.arg(self.script(script)).current_dir(self.folder());
+    pub(crate) fn run_native(&self, peer: &Peer, script: &str) -> Command {
+        let mut command = Command::new(&peer.path);
+        command
+            .args(peer.flags)
+            .arg(self.script(script))
+            .current_dir(self.folder());
         command
     }
 
@@ -86,6 +90,15 @@ impl Place {
             .env("XDG_CONFIG_HOME", self.folder().join("config"))
             .current_dir(self.folder());
         command
+    }
+}
+
+/// The script that prints a word, in the language of `script`.
+pub(crate) fn hello(script: &str) -> &'static str {
+    if script.ends_with(".py") {
+        "hello.py"
+    } else {
+        "hello.js"
     }
 }
 

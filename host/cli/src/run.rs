@@ -69,24 +69,41 @@ pub(crate) fn run(args: Run) -> Result<u8, Failure> {
         printer.finish(outcome.status);
         Ok::<Outcome, Failure>(outcome)
     });
+    let told = outcome.and_then(|outcome| tell(&args, &outcome));
+    // Whoever waits for the output has it; what the script left behind may take longer to remove.
+    let stays = runtime.block_on(async {
+        tokio::select! {
+            stays = host.clean_up() => stays,
+            // Somebody is in a hurry. The next run removes the rest.
+            () = interrupted().unwrap_or_else(|_| Box::pin(std::future::pending())) => None,
+        }
+    });
+    if let Some(stays) = stays.filter(|_| warns(&args)) {
+        say("warning", &stays);
+    }
     // A thread may still be blocked reading our stdin; it must not hold the process.
     runtime.shutdown_background();
-    let outcome = outcome?;
+    told
+}
+
+/// Whether warnings are wanted on stderr: in JSON they stand in the outcome.
+fn warns(args: &Run) -> bool {
+    !args.quiet && (!args.json || std::io::stderr().is_terminal())
+}
+
+/// Prints what is not printed yet, and returns the exit code.
+fn tell(args: &Run, outcome: &Outcome) -> Result<u8, Failure> {
     if args.json {
         let text =
-            serde_json::to_string(&outcome).map_err(|error| Failure::host(error.to_string()))?;
+            serde_json::to_string(outcome).map_err(|error| Failure::host(error.to_string()))?;
         writeln!(std::io::stdout(), "{text}")?;
     }
-    if !args.quiet {
-        for warning in outcome
-            .warnings
-            .iter()
-            .filter(|_| !args.json || std::io::stderr().is_terminal())
-        {
+    if warns(args) {
+        for warning in &outcome.warnings {
             say("warning", warning);
         }
     }
-    Ok(exit_code(&outcome))
+    Ok(exit_code(outcome))
 }
 
 /// A script's own exit code; 128+N for signal N.

@@ -31,6 +31,9 @@ pub struct Settings {
 }
 
 /// Runs the scripts of skills. One is enough for a process; it is shared by reference.
+///
+/// An outcome comes back as soon as a script has ended; many files that it left in its scratch
+/// directory are removed after that. Dropping the host waits until they are gone.
 pub struct Host {
     audit: AuditLog,
     python: Wasm,
@@ -84,7 +87,7 @@ impl Host {
         let javascript = Interpreter {
             guest: skillrun_runtimes::javascript(),
             language: Language::JavaScript,
-            stack: 32 << 20,
+            stack: 128 << 20,
             resident: 16 << 20,
             transpiler: Some(Arc::clone(&typescript)),
         };
@@ -148,6 +151,18 @@ impl Host {
             outcome.warnings.push(error.to_string());
         }
         Ok(outcome)
+    }
+
+    /// Waits until nothing is left of the scratch directories of runs that ended, and of those that
+    /// killed processes left, unless those are very large; returns why one stays behind.
+    ///
+    /// For a process that is about to end without dropping its host.
+    pub async fn clean_up(&self) -> Option<String> {
+        let mut stays = None;
+        for runtime in self.runtimes() {
+            stays = runtime.clean_up().await.or(stays);
+        }
+        stays.map(|why| format!("a scratch directory was not removed: {why}"))
     }
 
     /// The runtimes as they stand on this machine.

@@ -1,6 +1,6 @@
 //! What executes a script, behind one interface.
 //!
-//! A runtime builds its sandbox from the [`Permit`] alone and leaves nothing behind. What the script
+//! A runtime builds its sandbox from the [`Permit`] alone and leaves nothing behind in the end. What the script
 //! did comes back as [`Ended`]; an error means that the host failed.
 
 pub(crate) mod cache;
@@ -34,8 +34,10 @@ pub(crate) trait Runtime: Send + Sync {
     /// Does what takes long and is done once on a machine; returns what went wrong without making it
     /// unusable.
     fn prepare(&self) -> BoxFuture<'_, Result<Option<String>, Error>>;
-    /// Runs the script; returns when it has ended and the sandbox is gone.
+    /// Runs the script; returns when it has ended and can touch nothing any more.
     fn run<'a>(&'a self, permit: &'a Permit, live: Live) -> BoxFuture<'a, Result<Ended, Error>>;
+    /// Waits until nothing of the runs that ended is left; says what stays behind.
+    fn clean_up(&self) -> BoxFuture<'_, Option<String>>;
 }
 
 /// What connects a run to the outside while it goes on.

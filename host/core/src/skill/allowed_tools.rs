@@ -8,6 +8,10 @@
 use super::front_matter::Value;
 use std::fmt;
 
+/// Bytes that are searched for what stands between two `*`, all entries and command lines together: a
+/// skill may write thousands of entries, and a caller may pass megabytes. Real ones stay far below.
+const MAX_SEARCHED: usize = 1 << 30;
+
 /// The tools a skill allows itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AllowedTools(Vec<String>);
@@ -34,11 +38,16 @@ impl AllowedTools {
 
     /// Whether a script may run by one of these command lines, all of which mean the same run.
     pub fn allow_script(&self, command_lines: &[String]) -> bool {
+        self.allow_within(command_lines, &mut { MAX_SEARCHED })
+    }
+
+    fn allow_within(&self, command_lines: &[String], search: &mut usize) -> bool {
         self.entries().any(|entry| match entry.split_once('(') {
             None => entry == "Bash" || entry == "*",
             Some(("Bash", pattern)) => {
                 let pattern = pattern.strip_suffix(')').unwrap_or(pattern).trim();
-                command_lines.iter().any(|line| matches(pattern, line))
+                let mut lines = command_lines.iter();
+                lines.any(|line| matches(pattern, line, search))
             }
             Some(_) => false,
         })
@@ -77,21 +86,17 @@ fn split(text: &str) -> Vec<String> {
     entries
 }
 
-/// `git:*` matches `git` and `git …`; elsewhere `*` matches any text; all else is literal.
-fn matches(pattern: &str, line: &str) -> bool {
-    if let Some(prefix) = pattern.strip_suffix(":*") {
-        let mut words = line.to_owned();
-        words.push(' ');
-        return glob(&format!("{prefix} *"), &words);
+/// `git:*` and `git *` match `git` and `git …`; elsewhere `*` matches any text; all else is literal.
+fn matches(pattern: &str, line: &str, search: &mut usize) -> bool {
+    let bare = pattern.strip_suffix(":*");
+    match bare.or_else(|| pattern.strip_suffix(" *")) {
+        Some(bare) => glob(bare, line, search) || glob(&[bare, " *"].concat(), line, search),
+        None => glob(pattern, line, search),
     }
-    // `x *` is meant to match `x` without arguments too.
-    pattern
-        .strip_suffix(" *")
-        .is_some_and(|bare| glob(bare, line))
-        || glob(pattern, line)
 }
 
-fn glob(pattern: &str, text: &str) -> bool {
+/// `search` is how many bytes may still be searched; beyond them nothing matches.
+fn glob(pattern: &str, text: &str, search: &mut usize) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else {
         return false;
@@ -101,8 +106,13 @@ fn glob(pattern: &str, text: &str) -> bool {
         return rest.is_empty();
     };
     for part in parts {
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
+        if *search == 0 {
+            return false;
+        }
+        let found = rest.find(part).map(|at| at + part.len());
+        *search = search.saturating_sub(found.unwrap_or(rest.len()));
+        match found {
+            Some(end) => rest = &rest[end..],
             None => return false,
         }
     }
@@ -177,6 +187,28 @@ mod tests {
         }
     }
 
+    #[test]
+    fn what_is_searched_for_patterns_is_bounded_and_beyond_it_nothing_matches() {
+        let tools = |field: &str| AllowedTools::read(&Value::Text(field.into())).unwrap();
+        let lines = ["python3 x.py ".to_owned() + &"a".repeat(1000)];
+        let mut search = 10_000;
+        let many = tools(&"Bash(*b*),".repeat(5000));
+        assert!(!many.allow_within(&lines, &mut search));
+        assert_eq!(search, 0);
+        for (field, allowed) in [
+            ("Bash(*x.py*)", false),
+            ("Bash(python3:*)", true),
+            ("Bash(python3 *)", true),
+            ("Bash", true),
+        ] {
+            assert_eq!(
+                tools(field).allow_within(&lines, &mut 0),
+                allowed,
+                "{field}"
+            );
+        }
+    }
+
     proptest! {
         #[test]
         fn splitting_loses_no_letter(text in "[A-Za-z(): ,*\"']{0,60}") {
@@ -186,9 +218,23 @@ mod tests {
 
         #[test]
         fn a_star_matches_everything_and_a_literal_only_itself(text in "[^*]{0,30}", other in "[^*]{0,30}") {
+            let glob = |pattern: &str, text: &str| glob(pattern, text, &mut { MAX_SEARCHED });
             prop_assert!(glob("*", &text));
             prop_assert!(glob(&text, &text));
             prop_assert_eq!(glob(&text, &other), text == other);
+        }
+
+        #[test]
+        fn a_colon_and_a_space_before_the_star_mean_the_same(
+            pattern in "[ab*]{0,4}",
+            line in "[ab ]{0,8}",
+        ) {
+            let matches = |pattern: String, line: &str| matches(&pattern, line, &mut { MAX_SEARCHED });
+            let with_colon = matches(format!("{pattern}:*"), &line);
+            prop_assert_eq!(with_colon, matches(format!("{pattern} *"), &line));
+            // The words of the line, one after the other, and a space after the last.
+            let words = format!("{line} ");
+            prop_assert_eq!(with_colon, glob(&format!("{pattern} *"), &words, &mut { MAX_SEARCHED }));
         }
     }
 }

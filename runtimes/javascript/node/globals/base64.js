@@ -23,7 +23,8 @@ export function atob(input) {
   const text = `${input}`.replace(/[\t\n\f\r ]/g, '');
   if (/[^A-Za-z0-9+/=]/.test(text)) throw invalidCharacter();
   const body = text.length % 4 === 0 ? text.replace(/={1,2}$/, '') : text;
-  if (body.includes('=') || body.length % 4 === 1) {
+  if (body.includes('=')) throw invalidCharacter();
+  if (body.length % 4 === 1) {
     throw new DOMException('The string to be decoded is not correctly encoded.', 'InvalidCharacterError');
   }
   const bytes = Reflect.apply(fromBase64, Uint8Array, [body, { lastChunkHandling: 'loose' }]);

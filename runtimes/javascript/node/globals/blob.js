@@ -40,7 +40,7 @@ export class Blob {
 
   constructor(sources = [], options = {}) {
     if (sources === null || typeof sources !== 'object' || typeof sources[Symbol.iterator] !== 'function') {
-      throw invalidArgType('sources', 'a sequence', sources);
+      throw nodeError(TypeError, 'ERR_INVALID_ARG_TYPE', 'Value cannot be converted to sequence.');
     }
     validateObject(options, 'options', { allowArray: true, allowFunction: true, nullable: true });
     const endings = options?.endings === undefined ? 'transparent' : `${options.endings}`;

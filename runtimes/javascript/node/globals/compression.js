@@ -1,14 +1,16 @@
 // CompressionStream and DecompressionStream.
 
-import { invalidArgValue } from '../internal/errors.js';
+import { nodeError } from '../internal/errors.js';
 import zlib from '../modules/zlib.js';
 import { duplexToWeb } from '../modules/stream/adapters.js';
 import { exposed } from './event_target.js';
 
-function pairFor(format, makers) {
+function pairFor(format, makers, name) {
   format = `${format}`;
   const make = makers[format];
-  if (!make) throw invalidArgValue('format', format, "must be one of: 'deflate', 'deflate-raw', 'gzip', 'brotli'");
+  if (!make) {
+    throw nodeError(TypeError, 'ERR_INVALID_ARG_VALUE', `Failed to construct '${name}': 1st argument '${format}' is not a valid enum value of type CompressionFormat.`);
+  }
   return duplexToWeb(make());
 }
 
@@ -16,7 +18,7 @@ export class CompressionStream {
   #pair;
 
   constructor(format) {
-    this.#pair = pairFor(format, { __proto__: null, deflate: zlib.createDeflate, 'deflate-raw': zlib.createDeflateRaw, gzip: zlib.createGzip, brotli: zlib.createBrotliCompress });
+    this.#pair = pairFor(format, { __proto__: null, deflate: zlib.createDeflate, 'deflate-raw': zlib.createDeflateRaw, gzip: zlib.createGzip, brotli: zlib.createBrotliCompress }, 'CompressionStream');
   }
 
   get readable() {
@@ -33,7 +35,7 @@ export class DecompressionStream {
   #pair;
 
   constructor(format) {
-    this.#pair = pairFor(format, { __proto__: null, deflate: zlib.createInflate, 'deflate-raw': zlib.createInflateRaw, gzip: zlib.createGunzip, brotli: zlib.createBrotliDecompress });
+    this.#pair = pairFor(format, { __proto__: null, deflate: zlib.createInflate, 'deflate-raw': zlib.createInflateRaw, gzip: zlib.createGunzip, brotli: zlib.createBrotliDecompress }, 'DecompressionStream');
   }
 
   get readable() {

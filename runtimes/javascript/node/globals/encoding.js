@@ -31,7 +31,7 @@ export class TextEncoder {
 
   [inspect.custom](depth, options) {
     if (typeof depth === 'number' && depth < 0) return this;
-    return inspect({ encoding: 'utf-8', __proto__: { constructor: TextEncoder } }, options);
+    return inspect({ encoding: 'utf-8' }, options);
   }
 }
 exposed(TextEncoder.prototype, ['encoding', 'encode', 'encodeInto'], 'TextEncoder');
@@ -78,7 +78,7 @@ function bytesOf(input) {
   if (ArrayBuffer.isView(input)) return new Uint8Array(input.buffer, input.byteOffset, input.byteLength);
   const name = classOf(input);
   if (name === 'ArrayBuffer' || name === 'SharedArrayBuffer') return new Uint8Array(input);
-  throw invalidArgType('list', ['ArrayBuffer', 'ArrayBufferView'], input);
+  throw nodeError(TypeError, 'ERR_INVALID_ARG_TYPE', 'The "list" argument must be an instance of SharedArrayBuffer, ArrayBuffer or ArrayBufferView.');
 }
 
 function joined(first, second) {
@@ -184,8 +184,7 @@ export class TextDecoder {
   [inspect.custom](depth, options) {
     if (!(#encoding in this)) throw invalidThis('TextDecoder');
     if (typeof depth === 'number' && depth < 0) return this;
-    const shown = { encoding: this.#encoding, fatal: this.#fatal, ignoreBOM: this.#ignoreBOM, __proto__: { constructor: TextDecoder } };
-    return inspect(shown, options);
+    return `TextDecoder ${inspect({ encoding: this.#encoding, fatal: this.#fatal, ignoreBOM: this.#ignoreBOM }, options)}`;
   }
 }
 exposed(TextDecoder.prototype, ['encoding', 'fatal', 'ignoreBOM', 'decode'], 'TextDecoder');

@@ -9,7 +9,7 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~A-Za-z0-9]+$/;
 
 function headerName(name, method) {
   name = `${name}`;
-  if (!TOKEN.test(name)) throw new TypeError(`Headers.${method}: ${name} is an invalid header name.`);
+  if (!TOKEN.test(name)) throw new TypeError(`Headers.${method}: "${name}" is an invalid header name.`);
   return name.toLowerCase();
 }
 
@@ -21,6 +21,8 @@ function headerValue(value, method) {
 
 export class Headers {
   #values = new Map();
+  // Names as they were first written, for showing only.
+  #spelling = new Map();
 
   constructor(init = undefined) {
     if (init === undefined) return;
@@ -40,8 +42,10 @@ export class Headers {
 
   append(name, value) {
     if (arguments.length < 2) throw missingArgs('name', 'value');
+    const shown = `${name}`;
     name = headerName(name, 'append');
     value = headerValue(value, 'append');
+    if (!this.#spelling.has(name)) this.#spelling.set(name, shown);
     const list = this.#values.get(name);
     if (list) list.push(value);
     else this.#values.set(name, [value]);
@@ -65,7 +69,9 @@ export class Headers {
 
   set(name, value) {
     if (arguments.length < 2) throw missingArgs('name', 'value');
-    this.#values.set(headerName(name, 'set'), [headerValue(value, 'set')]);
+    const key = headerName(name, 'set');
+    if (!this.#values.has(key)) this.#spelling.set(key, `${name}`);
+    this.#values.set(key, [headerValue(value, 'set')]);
   }
 
   #sorted() {
@@ -95,7 +101,7 @@ export class Headers {
   }
 
   [inspect.custom](depth, options) {
-    return `Headers ${inspect(Object.fromEntries(this.#sorted()), options)}`;
+    return `Headers ${inspect(Object.fromEntries([...this.#values].map(([name, list]) => [this.#spelling.get(name), list.join(', ')])), options)}`;
   }
 }
 Object.defineProperty(Headers.prototype, Symbol.iterator, { value: Headers.prototype.entries, writable: true, configurable: true });

@@ -40,6 +40,17 @@ function getter(name, value, { enumerable = true, settable = false } = {}) {
   Object.defineProperty(globalThis, name, { get, set: settable ? set : undefined, enumerable, configurable: true });
 }
 
+// The order in which `for (name in globalThis)` shows them; those without a value here get one in main.
+const ORDER = [
+  'global', 'clearImmediate', 'setImmediate', 'clearInterval', 'clearTimeout', 'setInterval', 'setTimeout', 'queueMicrotask', 'structuredClone',
+  'atob', 'btoa', 'performance', 'fetch', 'crypto', 'navigator',
+];
+for (const name of ORDER) {
+  const own = Object.getOwnPropertyDescriptor(globalThis, name);
+  delete globalThis[name];
+  Object.defineProperty(globalThis, name, own ?? { value: undefined, writable: true, enumerable: true, configurable: true });
+}
+
 getter('Buffer', Buffer, { enumerable: false, settable: true });
 define({
   URL, URLSearchParams, AbortController, AbortSignal, Event, EventTarget, CustomEvent, TextEncoder, TextDecoder, ...streams,

@@ -5,6 +5,7 @@ import {
   ReadableStreamBYOBRequest, ReadableStreamDefaultController, ReadableStreamDefaultReader, TransformStream,
   TransformStreamDefaultController, WritableStream, WritableStreamDefaultController, WritableStreamDefaultWriter,
 } from 'web-streams-polyfill';
+import { nodeError } from '../internal/errors.js';
 import { TextDecoder, TextEncoder } from './encoding.js';
 import { exposed } from './event_target.js';
 
@@ -30,6 +31,21 @@ shows(ReadableStream, (stream) => ({
 }));
 shows(WritableStream, (stream) => ({ locked: stream.locked, state: stream._state }));
 shows(TransformStream, (stream) => ({ readable: stream.readable, writable: stream.writable, backpressure: stream._backpressure }));
+
+/** Node's error where a stream is taken twice. */
+function guarded(Class, method) {
+  const original = Class.prototype[method];
+  Object.defineProperty(Class.prototype, method, {
+    value: {
+      [method](...args) {
+        if (this.locked) throw nodeError(TypeError, 'ERR_INVALID_STATE', `Invalid state: ${Class.name} is locked`);
+        return Reflect.apply(original, this, args);
+      },
+    }[method],
+  });
+}
+guarded(ReadableStream, 'getReader');
+guarded(WritableStream, 'getWriter');
 
 export class TextEncoderStream {
   #encoder = new TextEncoder();

@@ -3,7 +3,11 @@
 import { invalidArgType, missingArgs } from '../internal/errors.js';
 import { validateObject } from '../internal/validators.js';
 import { classOf, typedArrayName } from '../modules/util/types.js';
+import { binding } from '../internal/binding.js';
+import { isURL } from '../modules/url/whatwg.js';
+import { URLSearchParams } from '../modules/url/search_params.js';
 import { Blob } from './blob.js';
+import { Event, EventTarget } from './event_target.js';
 import { MessagePort } from './messages.js';
 
 const DOMException = globalThis.DOMException;
@@ -16,6 +20,7 @@ const uncloneable = (text) => new DOMException(`${text} could not be cloned.`, '
 function nameOf(value) {
   if (typeof value === 'symbol') return value.toString();
   if (typeof value === 'function') return Function.prototype.toString.call(value);
+  if (classOf(value) === 'Symbol') return '[object Symbol]';
   return `#<${value.constructor?.name ?? 'Object'}>`;
 }
 
@@ -25,10 +30,10 @@ export function clone(value, transfer = []) {
     if (seen.has(item)) throw new DOMException('Transfer list contains duplicate ArrayBuffer', 'DataCloneError');
     if (classOf(item) === 'ArrayBuffer') seen.set(item, undefined);
     else if (item instanceof MessagePort) seen.set(item, item);
-    else throw new DOMException('Value not transferable', 'DataCloneError');
+    else throw new DOMException('Found invalid value in transferList.', 'DataCloneError');
   }
   const moved = transfer.filter((item) => classOf(item) === 'ArrayBuffer');
-  for (const item of moved) if (item.detached) throw new DOMException('An ArrayBuffer is detached and could not be cloned.', 'DataCloneError');
+  for (const item of moved) if (item.detached) throw new DOMException('Cannot transfer object of unsupported type.', 'DataCloneError');
   // What is moved is detached only once the rest is known to be cloneable.
   for (const item of moved) seen.set(item, item.slice(0));
   const result = copy(value, seen);
@@ -45,6 +50,7 @@ function copy(value, seen) {
     seen.set(value, made);
     return made;
   };
+  if (binding.proxyDetails(value) !== undefined) throw uncloneable('#<Object>');
   const kind = classOf(value);
   const typed = typedArrayName(value);
   if (typed) {
@@ -81,6 +87,9 @@ function copy(value, seen) {
     case 'Object':
     case 'Arguments':
       if (value instanceof Blob || value instanceof DOMException) return keep(value);
+      if (isURL(value) || value instanceof URLSearchParams || value instanceof EventTarget || value instanceof Event) {
+        throw new DOMException('Cannot clone object of unsupported type.', 'DataCloneError');
+      }
       return copyProperties(value, keep({}), seen);
     default:
       throw uncloneable(nameOf(value));
@@ -121,7 +130,7 @@ function copyError(error, seen) {
 }
 
 export function structuredClone(value, options = undefined) {
-  if (arguments.length === 0) throw missingArgs('value');
+  if (arguments.length === 0) throw missingArgs('The value argument must be specified');
   if (options !== undefined && options !== null) validateObject(options, 'options');
   const transfer = options?.transfer ?? [];
   if (typeof transfer[Symbol.iterator] !== 'function') throw invalidArgType('options.transfer', 'Iterable', transfer);

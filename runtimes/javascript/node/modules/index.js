@@ -28,6 +28,7 @@ import querystring from './querystring.js';
 import readline from './readline.js';
 import readlinePromises from './readline/promises.js';
 import repl from './repl.js';
+import sea from './sea.js';
 import sqlite from './sqlite.js';
 import stream from './stream.js';
 import streamConsumers from './stream/consumers.js';
@@ -53,9 +54,9 @@ export const modules = {
   assert, 'assert/strict': assertStrict, async_hooks, buffer, child_process, cluster, constants, crypto, dgram, diagnostics_channel, dns,
   'dns/promises': dnsPromises, domain, events, http, http2, https, inspector, 'inspector/promises': inspectorPromises, net, os, path,
   'path/posix': path.posix, 'path/win32': path.win32, perf_hooks, punycode, querystring, readline, 'readline/promises': readlinePromises, repl,
-  sqlite, stream, 'stream/consumers': streamConsumers, 'stream/promises': streamPromises, 'stream/web': streamWeb, string_decoder, sys, test,
+  sea, sqlite, stream, 'stream/consumers': streamConsumers, 'stream/promises': streamPromises, 'stream/web': streamWeb, string_decoder, sys, test,
   'test/reporters': testReporters, tls, trace_events, tty, url, util, 'util/types': types, v8, vm, wasi, worker_threads, zlib,
 };
 
 /** These are only found with `node:` in front, as in Node. */
-export const PREFIX_ONLY = ['sqlite', 'test', 'test/reporters'];
+export const PREFIX_ONLY = ['sea', 'sqlite', 'test', 'test/reporters'];

@@ -1,7 +1,9 @@
 // node:stream: the package readable-stream, brought up to what Node has added since.
 
 import '../globals/early.js';
+import './stream/errors.js';
 import stream from 'readable-stream/lib/stream.js';
+import { asBuffer } from './buffer/buffer.js';
 import process from './process.js';
 import { duplexFromWeb, duplexToWeb, readableFromWeb, readableToWeb, writableFromWeb, writableToWeb } from './stream/adapters.js';
 
@@ -52,7 +54,10 @@ stream.duplexPair = function duplexPair(options) {
   return [first, second];
 };
 
+// Node takes every view of memory where the package takes Uint8Array.
 stream._isArrayBufferView = ArrayBuffer.isView;
+stream._isUint8Array = ArrayBuffer.isView;
+stream._uint8ArrayToBuffer = asBuffer;
 
 export { Duplex, Readable, Writable };
 export default stream;

@@ -46,6 +46,7 @@ const state = new WeakMap();
 function take(decoder, bytes) {
   const own = state.get(decoder);
   const { pending } = own;
+  if (pending.length > 0 && own.codec.name === 'utf16le') return completeUnit(own, bytes);
   if (pending.length > 0) {
     const all = new Uint8Array(pending.length + bytes.length);
     all.set(pending);
@@ -55,6 +56,23 @@ function take(decoder, bytes) {
   const rest = UNFINISHED[own.codec.name]?.(bytes) ?? 0;
   own.pending = bytes.slice(bytes.length - rest);
   return own.codec.decode(bytes, 0, bytes.length - rest);
+}
+
+/** A unit or pair that was begun is finished first, and not looked at again: its second half may be a surrogate. */
+function completeUnit(own, bytes) {
+  const { pending, codec } = own;
+  const needed = (pending.length === 1 ? 2 : 4) - pending.length;
+  const first = new Uint8Array(pending.length + Math.min(needed, bytes.length));
+  first.set(pending);
+  first.set(bytes.subarray(0, needed), pending.length);
+  if (bytes.length < needed) {
+    own.pending = first;
+    return '';
+  }
+  const rest = bytes.subarray(needed);
+  const held = UNFINISHED.utf16le(rest);
+  own.pending = rest.slice(rest.length - held);
+  return codec.decode(first, 0, first.length) + codec.decode(rest, 0, rest.length - held);
 }
 
 StringDecoder.prototype.write = function write(buf) {

@@ -7,7 +7,6 @@ import { asBuffer, Buffer } from './buffer/buffer.js';
 import { binding } from '../internal/binding.js';
 import { classOf } from './util/types.js';
 import { constants } from './zlib/constants.js';
-import { crc32 as checksum } from './zlib/crc32.js';
 import { Engine, isCompressing } from './zlib/engine.js';
 import { bytesOf, settingsFor, streamClass, tooLarge } from './zlib/streams.js';
 
@@ -54,7 +53,7 @@ function converters(name, mode) {
 function crc32(data, value = 0) {
   if (typeof data !== 'string' && !ArrayBuffer.isView(data)) throw invalidArgType('data', ['Buffer', 'TypedArray', 'DataView', 'string'], data);
   validateUint32(value, 'value');
-  return checksum(inputOf(data), value);
+  return binding.crc32(inputOf(data), value);
 }
 
 /** Formats that the sandbox does not carry: each name is there, and says so when it is used. */

@@ -5,6 +5,8 @@ use super::budget::ENTRY;
 use super::file_streams::FileReader;
 use super::files::{Fd, FilesView, again, link_stays_inside};
 use crate::files::real_path;
+use rustix::fs::AtFlags;
+use rustix::io::Errno;
 use std::io;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::sync::Arc;
@@ -34,6 +36,13 @@ impl Listing {
                 continue;
             };
             if matches!(name, "." | "..") {
+                continue;
+            }
+            // The guest asks for each name's inode, and one that is gone meanwhile would end its
+            // whole listing with an error.
+            let dir = self.0.fd().map_err(io::Error::from)?;
+            let there = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW);
+            if there.is_err_and(|error| error == Errno::NOENT) {
                 continue;
             }
             let type_ = match entry.file_type() {

@@ -37,6 +37,7 @@ use deadline::Deadline;
 use files::HasFiles;
 use memory::MAX_TABLE;
 use sandbox::{Exit, Sandbox, State};
+use scratch::Scratches;
 use skillrun_runtimes::Guest;
 use std::future::{Future as _, poll_fn};
 use std::path::PathBuf;
@@ -75,6 +76,7 @@ pub(crate) struct Wasm {
     sealed: Vec<PathBuf>,
     /// One for each slot; a run that finds none waits.
     free: Arc<Semaphore>,
+    scratches: Scratches,
 }
 
 struct Loaded {
@@ -112,6 +114,7 @@ impl Wasm {
             transpiler,
             sealed,
             free: Arc::new(Semaphore::new(free)),
+            scratches: Scratches::new(),
         }
     }
 
@@ -162,7 +165,8 @@ impl Wasm {
         let Some(slot) = self.slot(&mut stop).await? else {
             return Ok(never_began());
         };
-        let mut sandbox = Sandbox::new(&loaded.engine, permit, &self.sealed, stdin, output)?;
+        let (engine, scratches) = (&loaded.engine, &self.scratches);
+        let mut sandbox = Sandbox::new(engine, permit, &self.sealed, scratches, stdin, output)?;
         let began = Instant::now();
         let call = sandbox.run(&loaded.guest, &loaded.run, permit);
         let (end, cpu) = Deadline::new(call, permit.limits.time, stop).await;
@@ -206,6 +210,10 @@ impl Runtime for Wasm {
 
     fn run<'a>(&'a self, permit: &'a Permit, live: Live) -> BoxFuture<'a, Result<Ended, Error>> {
         Box::pin(self.execute(permit, live))
+    }
+
+    fn clean_up(&self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(self.scratches.clean_up())
     }
 }
 

@@ -4,7 +4,7 @@ use super::budget::Budget;
 use super::deadline::End;
 use super::files::{Files, FilesView};
 use super::memory::Memory;
-use super::scratch::Scratch;
+use super::scratch::{Scratch, Scratches};
 use super::sealed::Sealed;
 use crate::decision::{Mount, Permit};
 use crate::error::Error;
@@ -29,8 +29,8 @@ use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
 /// Fuel between two looks at the clock: well under a millisecond of work.
 pub(super) const SLICE: u64 = 1_000_000;
-/// Handles of one guest: files, streams, timers, errors.
-const MAX_HANDLES: usize = 1024;
+/// Handles of one guest besides its open files and a stream for each: timers, errors, listings.
+const FURTHER_HANDLES: usize = 512;
 /// Bytes that one call may carry from the guest to the host. Guests write in pieces of 64 KiB.
 const MAX_CALL: usize = 4 << 20;
 /// Random bytes in one call.
@@ -88,12 +88,13 @@ impl Sandbox {
         engine: &Engine,
         permit: &Permit,
         sealed: &[PathBuf],
+        scratches: &Scratches,
         stdin: Option<Stdin>,
         sink: Option<mpsc::Sender<Chunk>>,
     ) -> Result<Self, Error> {
         let failed = |error: io::Error| Error::Sandbox(plain(&error));
         let limits = &permit.limits;
-        let scratch = Scratch::new().map_err(failed)?;
+        let scratch = scratches.make().map_err(failed)?;
         let scratch_budget = Budget::new(limits.scratch, Some(scratch.path().to_owned()));
         let disk_budget = Budget::new(limits.disk, None);
         let mut files = show_mounts(permit, sealed, &disk_budget).map_err(failed)?;
@@ -121,7 +122,8 @@ impl Sandbox {
             _ => wasi.stdin(MemoryInputPipe::new(permit.input.clone())),
         };
         let mut table = ResourceTable::new();
-        table.set_max_capacity(MAX_HANDLES);
+        let open_files = limits.open_files as usize;
+        table.set_max_capacity(open_files.saturating_mul(2).saturating_add(FURTHER_HANDLES));
         let memory = Memory::new(limits.memory);
         let mut store = Store::new(
             engine,
@@ -252,29 +254,38 @@ impl Sandbox {
         (self.stdout.take(), self.stderr.take())
     }
 
-    /// Removes everything of it, then frees its slot; returns a warning if something stays behind.
+    /// Frees its slot and removes everything of it, or has it removed; returns a warning if something
+    /// stays behind.
     pub(super) async fn take_down(self, slot: OwnedSemaphorePermit) -> Option<String> {
-        let Self {
-            store, mut scratch, ..
-        } = self;
-        if store.data().memory.peak > LARGE {
-            // The script has ended; giving its memory back takes longer than a caller who set a
-            // time limit should wait.
-            drop(tokio::task::spawn_blocking(move || drop((store, slot))));
-        } else {
-            drop((store, slot));
-        }
-        if scratch.remove_empty() {
-            return None;
-        }
-        // Removing many files takes a while, and the caller's thread is not the place for it.
-        match tokio::task::spawn_blocking(move || scratch.remove()).await {
-            Ok(Err(error)) => Some(format!(
-                "the scratch directory was not removed: {}",
-                plain(&error)
-            )),
-            _ => None,
-        }
+        let Self { store, scratch, .. } = self;
+        let large = store.data().memory.peak > LARGE;
+        let store = large.then_some(store);
+        let removed = match scratch.leave() {
+            // As many wait for their removal as may. This one removes its own, and those who come next
+            // wait for its slot: there must not be ever more of them.
+            Ok(Some(rest)) => {
+                let remove = tokio::task::spawn_blocking(move || {
+                    drop(store);
+                    let removed = rest.finish();
+                    drop(slot);
+                    removed
+                });
+                remove.await.unwrap_or(Ok(()))
+            }
+            left => {
+                // The script has ended; giving much memory back takes longer than a caller who set
+                // a time limit should wait.
+                if let Some(store) = store {
+                    drop(tokio::task::spawn_blocking(move || drop((store, slot))));
+                }
+                left.map(drop)
+            }
+        };
+        let error = removed.err()?;
+        Some(format!(
+            "the scratch directory was not removed: {}",
+            plain(&error)
+        ))
     }
 }
 

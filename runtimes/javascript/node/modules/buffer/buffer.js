@@ -55,7 +55,7 @@ Object.defineProperty(Buffer, Symbol.species, {
 export const asBuffer = (bytes) => new FastBuffer(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 const statics = {
-  poolSize: 8192,
+  poolSize: 65536,
 
   from(value, encodingOrOffset, length) {
     if (typeof value === 'string') return fromString(value, encodingOrOffset);
@@ -198,14 +198,6 @@ function clip(value, length, fallback) {
   return Math.min(Math.max(value, 0), length);
 }
 
-function bound(value, name, max, fallback) {
-  if (value === undefined) return fallback;
-  validateNumber(value, name);
-  const position = Number.isNaN(value) ? 0 : Math.trunc(value);
-  if (position < 0 || position > max) throw outOfRange(name, `>= 0 && <= ${max}`, value);
-  return position;
-}
-
 const prototype = {
   get parent() {
     return this instanceof Buffer ? this.buffer : undefined;
@@ -310,8 +302,10 @@ const prototype = {
       if (value === '') value = 0;
       else if (value.length === 1 && value.charCodeAt(0) < 128 && (codec === utf8 || codec.name === 'latin1')) value = value.charCodeAt(0);
     }
-    const from = bound(offset, 'offset', this.length, 0);
-    const to = bound(end, 'end', this.length, this.length);
+    if (offset !== undefined) validateNumber(offset, 'offset', 0);
+    if (offset !== undefined && end !== undefined) validateNumber(end, 'end', 0, this.length);
+    const from = Math.trunc(offset ?? 0);
+    const to = offset === undefined || end === undefined ? this.length : Math.trunc(end);
     if (from >= to) return this;
     if (typeof value === 'number' || typeof value === 'boolean') {
       Uint8Array.prototype.fill.call(this, +value & 255, from, to);
@@ -326,7 +320,7 @@ const prototype = {
   },
 
   write(string, offset, length, encoding) {
-    if (typeof string !== 'string') throw invalidArgType('argument', 'string', string);
+    if (typeof string !== 'string') throw nodeError(TypeError, 'ERR_INVALID_ARG_TYPE', 'argument must be a string');
     if (offset === undefined) return utf8.write(string, this, 0, this.length);
     if (length === undefined && typeof offset === 'string') {
       encoding = offset;

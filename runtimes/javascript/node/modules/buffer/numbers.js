@@ -34,7 +34,7 @@ function checkValue(value, min, max, size) {
   if (value !== value) return;
   const suffix = typeof min === 'bigint' ? 'n' : '';
   let range;
-  if (size <= 4 && suffix === '' && size < 4) range = `>= ${min} and <= ${max}`;
+  if (size <= 4) range = `>= ${min} and <= ${max}`;
   else if (min == 0) range = `>= 0${suffix} and < 2${suffix} ** ${size * 8}${suffix}`;
   else range = `>= -(2${suffix} ** ${size * 8 - 1}${suffix}) and < 2${suffix} ** ${size * 8 - 1}${suffix}`;
   throw outOfRange('value', range, value);
@@ -187,12 +187,8 @@ for (const [suffix, little] of [['LE', true], ['BE', false]]) {
 }
 
 function checkBig(value, min, max) {
-  if (typeof value !== 'bigint') {
-    // The engine's own words for mixing the two kinds of number.
-    if (typeof value === 'number') throw new TypeError('Cannot mix BigInt and other types, use explicit conversions');
-    throw invalidArgType('value', 'bigint', value);
-  }
   checkValue(value, min, max, 8);
+  if (typeof value !== 'bigint') throw new TypeError('Cannot mix BigInt and other types, use explicit conversions');
 }
 
 function swapper(size) {

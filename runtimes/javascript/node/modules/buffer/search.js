@@ -39,12 +39,11 @@ function searchByte(buffer, byte, offset, forwards) {
 function searchBytes(buffer, needle, offset, forwards, step) {
   const last = buffer.length - needle.length;
   if (offset < 0) offset += buffer.length;
+  if (needle.length === 0) return Math.max(0, Math.min(offset, buffer.length));
   if (offset < 0) {
     if (!forwards) return -1;
     offset = 0;
   }
-  if (offset > buffer.length && forwards) return -1;
-  if (needle.length === 0) return Math.min(offset, buffer.length);
   if (buffer.length === 0 || last < 0) return -1;
   if (forwards) {
     for (let at = indexOf.call(buffer, needle[0], offset); at !== -1 && at <= last; at = indexOf.call(buffer, needle[0], at + 1)) {

@@ -25,13 +25,18 @@ function feed(self, data, encoding) {
   state.digest.update(view);
 }
 
+function result(state) {
+  return (state.bytes ??= state.digest.digest());
+}
+
 function streamMethods(Class) {
   Class.prototype._transform = function (chunk, encoding, callback) {
     feed(this, chunk, encoding);
     callback();
   };
   Class.prototype._flush = function (callback) {
-    this.push(this.digest());
+    // The digest may still be asked for once the stream has given it.
+    this.push(encoded(result(states.get(this))));
     callback();
   };
 }
@@ -71,7 +76,7 @@ Hash.prototype.digest = function digest(outputEncoding) {
   const state = states.get(this);
   if (state.done) throw finalized();
   state.done = true;
-  return encoded(state.digest.digest(), outputEncoding === undefined ? undefined : `${outputEncoding}`);
+  return encoded(result(state), outputEncoding === undefined ? undefined : `${outputEncoding}`);
 };
 
 export function Hmac(hmac, key, options) {
@@ -79,7 +84,7 @@ export function Hmac(hmac, key, options) {
   validateString(hmac, 'hmac');
   const bytes = keyBytes(key, 'key', options?.encoding);
   const digest = digestFor(hmac);
-  if (digest === undefined || digest.xof) throw nodeError(Error, 'ERR_CRYPTO_INVALID_DIGEST', `Invalid digest: ${hmac}`);
+  if (digest === undefined || digest.xof) throw nodeError(TypeError, 'ERR_CRYPTO_INVALID_DIGEST', `Invalid digest: ${hmac}`);
   Transform.call(this, options);
   states.set(this, { digest: Keyed.start(digest, bytes), done: false });
 }
@@ -94,7 +99,7 @@ Hmac.prototype.digest = function digest(outputEncoding) {
   // A second call gives nothing instead of failing, as it always did.
   if (state.done) return encoded(new Uint8Array(0), outputEncoding);
   state.done = true;
-  return encoded(state.digest.digest(), outputEncoding);
+  return encoded(result(state), outputEncoding);
 };
 
 const deprecatedHash = deprecate(Hash, 'crypto.Hash constructor is deprecated.', 'DEP0179');

@@ -1,8 +1,7 @@
 // Keys from passwords: pbkdf2, scrypt, hkdf.
 
-import { scrypt as packageScrypt } from '@noble/hashes/scrypt.js';
 import { binding } from '../../internal/binding.js';
-import { invalidArgType, nodeError, outOfRange } from '../../internal/errors.js';
+import { nodeError, outOfRange } from '../../internal/errors.js';
 import { validateFunction, validateInteger, validateInt32, validateString, validateUint32 } from '../../internal/validators.js';
 import { defer } from '../../internal/task.js';
 import { asBuffer } from '../buffer/buffer.js';
@@ -25,6 +24,7 @@ function pbkdf2Plan(password, salt, iterations, keylen, digest) {
 
 export function pbkdf2Bytes(hash, password, salt, iterations, length) {
   const out = new Uint8Array(length);
+  if (binding.pbkdf2(hash.name, password, salt, iterations, out)) return out;
   const keyed = Keyed.start(hash, password);
   const counter = new Uint8Array(4);
   for (let block = 1, at = 0; at < length; block++, at += hash.outputLength) {
@@ -86,8 +86,7 @@ function scryptPlan(password, salt, keylen, options) {
   return () => {
     const out = new Uint8Array(keylen);
     if (keylen === 0) return asBuffer(out);
-    if (binding.scrypt) binding.scrypt(secret, grain, N, r, p, out);
-    else out.set(packageScrypt(secret, grain, { N, r, p, dkLen: keylen, maxmem: 2 ** 31 }));
+    binding.scrypt(secret, grain, N, r, p, out);
     return asBuffer(out);
   };
 }
@@ -145,11 +144,10 @@ export function hkdf(digest, ikm, salt, info, keylen, callback) {
 }
 
 export function timingSafeEqual(buf1, buf2) {
-  const types = ['ArrayBuffer', 'Buffer', 'TypedArray', 'DataView'];
   const a = viewOf(buf1);
   const b = viewOf(buf2);
-  if (a === undefined) throw invalidArgType('buf1', types, buf1);
-  if (b === undefined) throw invalidArgType('buf2', types, buf2);
+  const bad = a === undefined ? 'buf1' : b === undefined ? 'buf2' : undefined;
+  if (bad) throw nodeError(TypeError, 'ERR_INVALID_ARG_TYPE', `The "${bad}" argument must be an instance of ArrayBuffer, Buffer, TypedArray, or DataView.`);
   if (a.length !== b.length) throw nodeError(RangeError, 'ERR_CRYPTO_TIMING_SAFE_EQUAL_LENGTH', 'Input buffers must have the same byte length');
   let difference = 0;
   for (let index = 0; index < a.length; index++) difference |= a[index] ^ b[index];

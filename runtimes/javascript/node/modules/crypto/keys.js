@@ -10,11 +10,17 @@ import { bytesOf, viewOf } from './bytes.js';
 const secrets = new WeakMap();
 
 export class KeyObject {
+  #type;
+
   constructor(type, bytes) {
     if (type !== 'secret' && type !== 'public' && type !== 'private') throw invalidArgValue('type', type);
     if (typeof bytes !== 'object') throw invalidArgType('handle', 'object', bytes);
     secrets.set(this, Uint8Array.from(bytes));
-    Object.defineProperty(this, 'type', { value: type, enumerable: true });
+    this.#type = type;
+  }
+
+  get type() {
+    return this.#type;
   }
 
   static from(key) {

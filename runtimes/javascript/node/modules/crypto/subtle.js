@@ -1,6 +1,6 @@
 // WebCrypto: digests, HMAC, AES and key derivation. Public-key algorithms are refused.
 
-import { illegalConstructor } from '../../internal/errors.js';
+import { illegalConstructor, nodeError } from '../../internal/errors.js';
 import { binding } from '../../internal/binding.js';
 import { defer } from '../../internal/task.js';
 import { exposed } from '../../globals/event_target.js';
@@ -34,7 +34,7 @@ const digestOf = (name) => digestFor(name.startsWith('SHA3') ? name : name.repla
 
 function bytesOf(value, name = 'data') {
   const view = viewOf(value);
-  if (view === undefined) throw new TypeError(`Failed to execute on 'SubtleCrypto': ${name} is not instance of ArrayBuffer, Buffer, TypedArray, or DataView.`);
+  if (view === undefined) throw nodeError(TypeError, 'ERR_INVALID_ARG_TYPE', `Failed to execute on 'SubtleCrypto': ${name} is not instance of ArrayBuffer, Buffer, TypedArray, or DataView.`);
   return view.slice();
 }
 
@@ -94,8 +94,8 @@ function usable(key, usage, name) {
 function make(algorithm, bytes, extractable, usages) {
   const own = { name: algorithm.name };
   if (algorithm.name === 'HMAC') {
-    own.hash = { name: hashOf(algorithm.hash) };
     own.length = bytes.length * 8;
+    own.hash = { name: hashOf(algorithm.hash) };
   } else if (algorithm.name.startsWith('AES')) {
     if (![16, 24, 32].includes(bytes.length)) throw fail('Invalid key length', 'DataError');
     own.length = bytes.length * 8;

@@ -89,6 +89,7 @@ function dirname(path) {
 function basename(path, suffix) {
   if (suffix !== undefined) validateString(suffix, 'suffix');
   validateString(path, 'path');
+  if (suffix === path) return '';
   const plain = untrailed(path);
   if (plain === sep) return '';
   return withoutSuffix(plain.slice(plain.lastIndexOf(sep) + 1), suffix);

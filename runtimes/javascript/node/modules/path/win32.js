@@ -224,6 +224,7 @@ function dirname(path) {
 function basename(path, suffix) {
   if (suffix !== undefined) validateString(suffix, 'suffix');
   validateString(path, 'path');
+  if (suffix === path) return '';
   const drive = path.length >= 2 && isLetter(path[0]) && path[1] === ':' ? 2 : 0;
   const { start, end } = lastName(path, drive);
   return withoutSuffix(path.slice(start, end), suffix);

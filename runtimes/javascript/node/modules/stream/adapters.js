@@ -1,6 +1,7 @@
 // Between Node's streams and web streams.
 
 import '../../globals/early.js';
+import './errors.js';
 import stream from 'readable-stream/lib/stream.js';
 import { AbortError, invalidArgType } from '../../internal/errors.js';
 import { Buffer } from '../buffer/buffer.js';

@@ -88,8 +88,7 @@ function equalObjects(a, b, state) {
     case 'Promise':
     case 'WeakRef':
       // What they hold cannot be seen, so only the same one is equal.
-      if (mode !== LOOSE) return false;
-      break;
+      return false;
     default:
   }
   if (kind !== 'Error' && isError(a) && isError(b) && !equalErrors(a, b, state)) return false;
@@ -177,7 +176,7 @@ function equalContents(a, b, state, keysA, keysB, compare) {
 function equalArray(a, b, state) {
   const loose = state.mode === LOOSE;
   for (let index = 0; index < a.length; index++) {
-    if (!loose && hasOwn(a, index) !== hasOwn(b, index)) return false;
+    if (hasOwn(a, index) !== hasOwn(b, index)) return false;
     if (loose && a[index] == null && b[index] == null) continue;
     if (!equal(a[index], b[index], state)) return false;
   }
@@ -188,7 +187,7 @@ function equalArray(a, b, state) {
 function partialArray(a, b, state) {
   let at = 0;
   for (let index = 0; index < b.length; index++) {
-    while (at < a.length && !equal(a[at], b[index], state)) at++;
+    while (at < a.length && !(hasOwn(a, at) === hasOwn(b, index) && equal(a[at], b[index], state))) at++;
     if (at++ >= a.length) return false;
   }
   return true;

@@ -442,6 +442,7 @@ const KINDS = {
   RegExp: describeRegExp,
   Date: describeDate,
   Error: describeError,
+  DOMException: describeError,
   ArrayBuffer: describeArrayBuffer('ArrayBuffer'),
   SharedArrayBuffer: describeArrayBuffer('SharedArrayBuffer'),
   DataView: describeNamed('DataView', undefined, ['byteLength', 'byteOffset', 'buffer']),

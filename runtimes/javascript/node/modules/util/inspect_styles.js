@@ -54,7 +54,7 @@ const ALIASES = {
   dim: ['faint'],
   strikethrough: ['crossedout', 'strikeThrough', 'crossedOut'],
   hidden: ['conceal'],
-  inverse: ['swapcolors', 'swapColors'],
+  inverse: ['swapColors', 'swapcolors'],
   doubleunderline: ['doubleUnderline'],
 };
 

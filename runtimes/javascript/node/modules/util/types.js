@@ -54,7 +54,7 @@ const types = {
   isArrayBuffer: hasClass('ArrayBuffer'),
   isDataView: (value) => isView(value) && typedArrayName(value) === undefined,
   isSharedArrayBuffer: hasClass('SharedArrayBuffer'),
-  isProxy: hasClass('Proxy'),
+  isProxy: (value) => classOf(value) !== undefined && binding.proxyDetails(value) !== undefined,
   isModuleNamespaceObject: hasClass('Module'),
   isAnyArrayBuffer: hasClass('ArrayBuffer', 'SharedArrayBuffer'),
   isCryptoKey: () => false,

@@ -40,6 +40,7 @@ export class Engine {
   #dictionary;
   #ended = false;
   #started = false;
+  #isGzip = false;
 
   constructor(mode, { windowBits, level, memLevel, strategy, dictionary, chunkSize }) {
     this.#mode = mode;
@@ -77,7 +78,10 @@ export class Engine {
     stream.input = input;
     stream.next_in = 0;
     stream.avail_in = input.length;
-    if (input.length > 0) this.#started = true;
+    if (input.length > 0 && !this.#started) {
+      this.#started = true;
+      this.#isGzip = this.#mode === GUNZIP || (this.#mode === UNZIP && input[0] === 0x1f);
+    }
     for (;;) {
       if (this.#ended) {
         if (compressing || !this.#nextMember()) break;
@@ -100,12 +104,11 @@ export class Engine {
     return output;
   }
 
-  /** A gzip file may hold several members, one after the other; zeros or rubbish after the last are passed over. */
+  /** A gzip file may hold several members, one after the other; zeros after the last are passed over. */
   #nextMember() {
     const stream = this.#stream;
-    const gzip = this.#mode === GUNZIP || this.#mode === UNZIP;
     const { input, next_in: at, avail_in: left } = stream;
-    if (!gzip || left < 2 || input[at] !== 0x1f || input[at + 1] !== 0x8b) return false;
+    if (!this.#isGzip || left === 0 || input[at] === 0) return false;
     zlibInflateReset(stream);
     stream.input = input;
     stream.next_in = at;

@@ -14,7 +14,7 @@ const { Z_FINISH, Z_FULL_FLUSH, Z_NO_FLUSH, Z_SYNC_FLUSH } = constants;
 function checked(value, name, min, max, fallback) {
   if (value === undefined || Number.isNaN(value)) return fallback;
   if (typeof value !== 'number') throw invalidArgType(name, 'number', value);
-  if (value < min || value > max) throw outOfRange(name, `>= ${min} and <= ${max}`, value);
+  if (value < min || value > max) throw outOfRange(name, max === Infinity ? `>= ${min}` : `>= ${min} and <= ${max}`, value);
   return value;
 }
 
@@ -23,7 +23,7 @@ export function settingsFor(mode, options = {}) {
   const compressing = isCompressing(mode);
   // A window of 0 lets the header of the data decide.
   const zeroAllowed = mode === constants.INFLATE || mode === constants.GUNZIP || mode === constants.UNZIP;
-  const chunkSize = checked(options?.chunkSize, 'options.chunkSize', constants.Z_MIN_CHUNK, MAX_LENGTH, constants.Z_DEFAULT_CHUNK);
+  const chunkSize = checked(options?.chunkSize, 'options.chunkSize', constants.Z_MIN_CHUNK, Infinity, constants.Z_DEFAULT_CHUNK);
   const flush = checked(options?.flush, 'options.flush', Z_NO_FLUSH, constants.Z_BLOCK, Z_NO_FLUSH);
   const finishFlush = checked(options?.finishFlush, 'options.finishFlush', Z_NO_FLUSH, constants.Z_BLOCK, Z_FINISH);
   const maxOutputLength = checked(options?.maxOutputLength, 'options.maxOutputLength', 1, MAX_LENGTH, MAX_LENGTH);

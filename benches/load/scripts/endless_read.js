@@ -1,0 +1,2 @@
+// Waits for input that never comes.
+process.stdin.on('data', () => {});

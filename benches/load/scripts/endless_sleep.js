@@ -1,0 +1,2 @@
+// Waits for a time that never comes.
+setInterval(() => {}, 60_000);

@@ -1,0 +1,2 @@
+// Prints a word.
+console.log('hello');

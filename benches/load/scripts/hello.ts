@@ -1,0 +1,3 @@
+// Prints a word, typed.
+const word: string = 'hello';
+console.log(word);

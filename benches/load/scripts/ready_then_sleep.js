@@ -1,0 +1,3 @@
+// Says that it is there, then sleeps.
+console.log('ready');
+setTimeout(() => {}, 25_000);

@@ -1,0 +1,260 @@
+//! The scripts of `node/`, each run in the sandbox and compared whole with what Node printed for it,
+//! and the table of modules in the project's README, which is made of what the sandbox exports.
+//!
+//! `node/record` leaves out the stack frames in Node's own modules; the sandbox prints none.
+
+use crate::place::{End, Place};
+use libtest_mimic::{Failed, Trial};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+/// The script that prints the names that modules export.
+const SURFACE: &str = "surface";
+/// The table in the README stands between these.
+const MARKS: [&str; 2] = ["<!-- node-table -->\n", "<!-- /node-table -->"];
+/// A row of the table names at most this many absent exports.
+const NAMED: usize = 12;
+
+/// What `scripts/surface.mjs` prints.
+struct Surface {
+    globals: Vec<String>,
+    /// The names that a module exports, or nothing where there is no such module.
+    modules: BTreeMap<String, Option<Vec<String>>>,
+    /// Those of the names that are there in name only.
+    unusable: BTreeMap<String, Vec<String>>,
+    /// The grant that a module asks for when it is used.
+    grants: BTreeMap<String, String>,
+}
+
+impl Surface {
+    fn read(text: &str) -> Result<Self, serde_json::Error> {
+        let mut value: serde_json::Value = serde_json::from_str(text)?;
+        Ok(Self {
+            globals: serde_json::from_value(value["globals"].take())?,
+            modules: serde_json::from_value(value["modules"].take())?,
+            unusable: serde_json::from_value(value["unusable"].take())?,
+            grants: serde_json::from_value(value["grants"].take())?,
+        })
+    }
+}
+
+/// One trial for each script, and one for the table.
+pub(crate) fn trials() -> Vec<Trial> {
+    let mut trials: Vec<Trial> = scripts()
+        .filter(|(name, _)| name != SURFACE)
+        .map(|(name, script)| {
+            let title = format!("node_{}", name.replace('-', "_"));
+            Trial::test(title, move || compare(&name, &run(&name, &script)?))
+        })
+        .collect();
+    trials.push(Trial::test(
+        "the_table_of_node_modules_in_the_readme_is_true",
+        table_is_true,
+    ));
+    trials
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/node")
+}
+
+/// The name of each script and its path in the skill: a file, or the `main.*` of a folder.
+fn scripts() -> impl Iterator<Item = (String, String)> {
+    let mut scripts = BTreeMap::new();
+    for entry in fs::read_dir(folder().join("scripts")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if path.is_dir() {
+            let main = fs::read_dir(&path)
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .find(|file| file.starts_with("main."))
+                .unwrap_or_else(|| panic!("`{name}` has no main script"));
+            scripts.insert(name.clone(), format!("scripts/{name}/{main}"));
+        } else {
+            let stem = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            scripts.insert(stem, format!("scripts/{name}"));
+        }
+    }
+    scripts.into_iter()
+}
+
+/// Runs a script in the sandbox, with what is given to it.
+fn run(name: &str, script: &str) -> Result<End, Failed> {
+    let place = Place::new();
+    let given = |what: &str| folder().join(format!("given/{name}.{what}"));
+    copy(&folder().join("SKILL.md"), &place.path("skill/SKILL.md"))?;
+    copy(&folder().join("scripts"), &place.path("skill/scripts"))?;
+    fs::create_dir(place.path("workspace"))?;
+    if given("workspace").is_dir() {
+        copy(&given("workspace"), &place.path("workspace"))?;
+    }
+    let arguments = fs::read_to_string(given("args")).unwrap_or_default();
+    let (skill, workspace) = (place.text("skill"), place.text("workspace"));
+    let words = ["run", &skill, script, "--workspace", &workspace, "--"];
+    let mut command = place.command(&words);
+    command.args(arguments.lines());
+    if let Ok(stdin) = fs::File::open(given("stdin")) {
+        command.stdin(Stdio::from(stdin));
+    }
+    let mut end = place.end_of(&mut command);
+    end.stderr = without_pid(&end.stderr);
+    place.check_left_behind()?;
+    Ok(end)
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), Failed> {
+    if !from.is_dir() {
+        fs::create_dir_all(to.parent().unwrap())?;
+        fs::copy(from, to)?;
+        return Ok(());
+    }
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        copy(&entry.path(), &to.join(entry.file_name()))?;
+    }
+    Ok(())
+}
+
+/// Warnings start with the number of the process.
+fn without_pid(text: &str) -> String {
+    let mut parts = text.split("(node:");
+    let mut named = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let rest = part.trim_start_matches(|c: char| c.is_ascii_digit());
+        let number = if rest.len() < part.len() { "{pid}" } else { "" };
+        let _ = write!(named, "(node:{number}{rest}");
+    }
+    named
+}
+
+/// Compares with `differs/` where that has the file, with `expected/` otherwise.
+fn compare(name: &str, end: &End) -> Result<(), Failed> {
+    let code = match end.code {
+        0 => String::new(),
+        code => format!("{code}\n"),
+    };
+    let mut report = String::new();
+    for (part, got) in [
+        ("stdout", &end.stdout),
+        ("stderr", &end.stderr),
+        ("exit", &code),
+    ] {
+        let wanted = ["differs", "expected"]
+            .iter()
+            .find_map(|kind| {
+                fs::read_to_string(folder().join(format!("{kind}/{name}.{part}"))).ok()
+            })
+            .unwrap_or_default();
+        if *got != wanted {
+            let _ = writeln!(report, "{part} differs:\n{}", difference(&wanted, got));
+        }
+    }
+    if report.is_empty() {
+        Ok(())
+    } else {
+        Err(report.into())
+    }
+}
+
+/// The first lines that differ, `-` as Node printed them and `+` as they are.
+fn difference(wanted: &str, got: &str) -> String {
+    let mut lines = [wanted.split_inclusive('\n'), got.split_inclusive('\n')];
+    let (mut number, mut text) = (0, String::new());
+    while number < 1000 && text.lines().count() < 20 {
+        number += 1;
+        let [wanted, got] = lines.each_mut().map(Iterator::next);
+        if (wanted, got) == (None, None) {
+            break;
+        }
+        if wanted != got {
+            let _ = writeln!(text, "{number} - {wanted:?}\n{number} + {got:?}");
+        }
+    }
+    text
+}
+
+/// Compares the README's table with what the sandbox exports; with `UPDATE=1` writes it instead.
+fn table_is_true() -> Result<(), Failed> {
+    let node = Surface::read(&fs::read_to_string(folder().join("surface.json"))?)?;
+    let end = run(SURFACE, "scripts/surface.mjs")?;
+    let ours = Surface::read(&end.stdout)
+        .map_err(|error| format!("{error}\n{}{}", end.stdout, end.stderr))?;
+    let table = table(&node, &ours);
+    let path = folder().join("../../README.md");
+    let readme = fs::read_to_string(&path)?;
+    let [start, end] = MARKS.map(|mark| readme.find(mark));
+    let (Some(start), Some(end)) = (start, end) else {
+        return Err(format!("the README has no place for the table: {MARKS:?}").into());
+    };
+    let start = start + MARKS[0].len();
+    if readme[start..end] == table {
+        return Ok(());
+    }
+    if std::env::var_os("UPDATE").is_some_and(|update| update == "1") {
+        fs::write(
+            &path,
+            format!("{}{table}{}", &readme[..start], &readme[end..]),
+        )?;
+        return Ok(());
+    }
+    Err(difference(&readme[start..end], &table).into())
+}
+
+/// The modules that are complete in one row, a row for each that lacks something, the rest in two.
+fn table(node: &Surface, ours: &Surface) -> String {
+    let (mut complete, mut partial) = (Vec::new(), String::new());
+    let (mut asking, mut absent) = (Vec::new(), Vec::new());
+    let globals = ("globals".to_owned(), Some(node.globals.clone()));
+    for (module, names) in node.modules.clone().into_iter().chain([globals]) {
+        let title = match module.as_str() {
+            "globals" => module.clone(),
+            module => format!("`{module}`"),
+        };
+        let present = match module.as_str() {
+            "globals" => Some(&ours.globals),
+            module => ours.modules.get(module).and_then(Option::as_ref),
+        };
+        let unusable = ours.unusable.get(&module).map_or(&[][..], Vec::as_slice);
+        let usable = |name: &&String| {
+            present.is_some_and(|present| present.contains(name)) && !unusable.contains(name)
+        };
+        let names = names.unwrap_or_default();
+        let (there, lacking): (Vec<&String>, Vec<&String>) = names.iter().partition(usable);
+        if ours.grants.contains_key(&module) {
+            asking.push(title);
+        } else if lacking.is_empty() {
+            complete.push(title);
+        } else if there.is_empty() {
+            absent.push(title);
+        } else {
+            let shown: Vec<&str> = lacking
+                .iter()
+                .take(NAMED)
+                .map(|name| name.as_str())
+                .collect();
+            let more = match lacking.len().saturating_sub(NAMED) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let shown = shown.join(" ");
+            let _ = writeln!(partial, "| {title} | partial, without `{shown}`{more} |");
+        }
+    }
+    let mut table = String::from("\n| module | |\n|---|---|\n");
+    let mut row = |titles: &[String], state: &str| {
+        if !titles.is_empty() {
+            let _ = writeln!(table, "| {} | {state} |", titles.join(" "));
+        }
+    };
+    row(&complete, "complete");
+    row(&asking, "importable; each use says which grant is missing");
+    row(&absent, "absent");
+    table.push_str(&partial);
+    table.push('\n');
+    table
+}

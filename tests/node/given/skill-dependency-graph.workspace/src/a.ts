@@ -1,0 +1,3 @@
+import { b } from './b';
+export * from "./util";
+import fs from 'fs';

@@ -1,0 +1,2 @@
+import a from './a.ts';
+import x from './gone';

@@ -1,0 +1,3 @@
+let x; // TODO(ada): rename
+// fixme handle null
+const y = "no TODO here";

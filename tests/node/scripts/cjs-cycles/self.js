@@ -1,0 +1,1 @@
+console.log('self', require('./self.js') === exports, module.parent.id === '.', require.main === module.parent);

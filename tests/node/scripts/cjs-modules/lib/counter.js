@@ -1,0 +1,2 @@
+let count = 0;
+exports.next = () => ++count;

@@ -1,0 +1,3 @@
+import './slow.mjs';
+import './quick.mjs';
+console.log('awaits runs last');

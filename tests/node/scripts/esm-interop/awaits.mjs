@@ -1,0 +1,2 @@
+await null;
+export const x = 1;

@@ -1,0 +1,2 @@
+module.exports = (x) => x + 1;
+module.exports.extra = 'extra';

@@ -1,0 +1,2 @@
+export default 'modern default';
+export const value = 5;

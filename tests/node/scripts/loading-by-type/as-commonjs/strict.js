@@ -1,0 +1,3 @@
+exports.sloppy = (function () {
+  return this !== undefined;
+})();

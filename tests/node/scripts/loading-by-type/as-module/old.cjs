@@ -1,0 +1,1 @@
+exports.kind = typeof require === 'undefined' ? 'module' : 'commonjs';

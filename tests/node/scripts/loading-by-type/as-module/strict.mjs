@@ -1,0 +1,3 @@
+export const sloppy = (function () {
+  return this !== undefined;
+})();

@@ -1,0 +1,3 @@
+// A module that is not there.
+console.log('before');
+require('left-pad');

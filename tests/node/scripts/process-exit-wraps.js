@@ -1,0 +1,3 @@
+// A code beyond a byte keeps its low eight bits.
+console.log('leaving');
+process.exit(256 + 77);

@@ -1,0 +1,2 @@
+// Rejected with nothing.
+new Promise((resolve, reject) => reject());

@@ -1,0 +1,5 @@
+// A token where none may be.
+console.log('never');
+function broken( {
+  return 1;
+}

@@ -1,0 +1,2 @@
+const text: string = 'later';
+export default text;

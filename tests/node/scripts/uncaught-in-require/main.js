@@ -1,0 +1,3 @@
+// An error while another file loads.
+console.log('main');
+require('./broken');

@@ -1,0 +1,3 @@
+// Something called that cannot be.
+const api = { list: [] };
+api.list.each((item) => console.log(item));

@@ -1,0 +1,2 @@
+// A string is thrown, in a module.
+throw 'just text';
