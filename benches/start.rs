@@ -18,7 +18,6 @@ fn main() -> Result<()> {
     }
     let place = Place::new()?;
     compare(&place, &pythons(), &["hello.py", "imports.py"])?;
-    // Node takes the types off TypeScript by itself, as we do.
     compare(&place, &nodes(), &["hello.js", "imports.mjs", "hello.ts"])?;
     println!("÷ is skillrun against that interpreter; {ROUNDS} rounds in turn");
     Ok(())
@@ -26,9 +25,10 @@ fn main() -> Result<()> {
 
 fn compare(place: &Place, peers: &[Peer], scripts: &[&str]) -> Result<()> {
     for script in scripts {
+        let peers: Vec<&Peer> = peers.iter().filter(|peer| peer.runs(script)).collect();
         let spent = in_turn(peers.len() + 1, ROUNDS, |side| match side {
             0 => spend(place.run(script)),
-            side => spend(place.run_native(&peers[side - 1], script)),
+            side => spend(place.run_native(peers[side - 1], script)),
         })?;
         let sides: Vec<Samples> = spent.into_iter().map(Samples::new).collect();
         let Some(own) = sides.first() else {

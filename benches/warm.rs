@@ -40,7 +40,8 @@ fn main() -> Result<()> {
         .filter_map(|script| {
             let python_script = script.ends_with(".py");
             let peer = if python_script { &python } else { &node };
-            Some((*script, peer.as_ref()?))
+            let peer = peer.as_ref().filter(|peer| peer.runs(script))?;
+            Some((*script, peer))
         })
         .collect();
 

@@ -198,10 +198,12 @@ fn the_clock_is_looked_at_after_every_recount_of_the_scratch_directory() {
          def write(): os.pwrite(file, b'x' * 4096, 0); os.ftruncate(file, 0)\n\
          def append():\n    with open('/tmp/f', 'ab', 0) as f: f.write(b'x' * 4096)\n    os.truncate('/tmp/f', 0)\n\
          def grow(): os.ftruncate(file, 4096); os.ftruncate(file, 0)\n\
+         more, left = open('/tmp/f', 'ab', 0), iter(range(2, held))\n\
+         def drain(): os.rmdir(f'/tmp/{next(left)}'); more.write(b'x' * 4096)\n\
          for _ in range(rounds): globals()[how]()\nprint('done')\n",
     );
     let (host, skill) = (host(&place), skill(&place));
-    let policy = Policy::parse("[limits]\nscratch = \"64KiB\"\n", Path::new("/")).unwrap();
+    let policy = Policy::parse("[limits]\nscratch = \"512KiB\"\n", Path::new("/")).unwrap();
     let yields = |how: &str, rounds: usize| {
         let request = Request {
             args: vec![rounds.to_string(), how.to_owned()],
@@ -222,7 +224,7 @@ fn the_clock_is_looked_at_after_every_recount_of_the_scratch_directory() {
         asked.load(Ordering::SeqCst)
     };
     for how in [
-        "mkdir", "create", "symlink", "link", "write", "append", "grow",
+        "mkdir", "create", "symlink", "link", "write", "append", "grow", "drain",
     ] {
         let (none, many) = (yields(how, 0), yields(how, ROUNDS));
         assert!(many >= none + ROUNDS, "{how}: {none} and {many}");

@@ -16,6 +16,13 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
+    /// Whether it can run the script: types are taken off by Node 24 and newer.
+    pub(crate) fn runs(&self, script: &str) -> bool {
+        let major = self.version.split('.').next();
+        let major = major.and_then(|number| number.parse::<u32>().ok());
+        !script.ends_with(".ts") || major.is_some_and(|major| major >= 24)
+    }
+
     pub(crate) fn name(&self) -> String {
         let words = [self.path.display().to_string(), self.version.clone()];
         let flags = self.flags.iter().map(|flag| (*flag).to_owned());

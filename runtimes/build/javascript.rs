@@ -83,12 +83,19 @@ fn engine(source: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> {
     let is_unit = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "c");
     units.extend(entries(&own)?.into_iter().filter(is_unit));
 
+    let changed = out.join("quickjs");
     let engine = out.join("engine.wasm");
     let steps = concat!(include_str!("javascript.rs"), include_str!("tools.rs"));
     Inputs::new(steps)
         .folder(&quickjs)?
         .folder(&own)?
         .make(&engine, || {
+            create(&changed)?;
+            let interpreter = change(
+                &read(&quickjs.join("quickjs.c"))?,
+                &read(&own.join("quickjs.changes"))?,
+            )?;
+            write(&changed.join("quickjs.c"), interpreter.as_bytes())?;
             let mut link = tools.zig("cc");
             link.args(LINKER).arg("-o").arg(&engine);
             for unit in units {
@@ -97,6 +104,8 @@ fn engine(source: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> {
                 let mut command = tools.zig("cc");
                 command
                     .args(COMPILER)
+                    .arg("-I")
+                    .arg(&changed)
                     .arg("-I")
                     .arg(&quickjs)
                     .arg("-I")
@@ -112,6 +121,30 @@ fn engine(source: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> {
             Ok(())
         })?;
     Ok(engine)
+}
+
+/// Applies `quickjs.changes`, whose head says how it is written.
+fn change(source: &[u8], changes: &[u8]) -> Result<String> {
+    let failed = |what: String| Failure {
+        what: format!("cannot apply quickjs.changes: {what}"),
+        hints: vec![READY_MADE.into()],
+    };
+    let text = |bytes: &[u8]| {
+        String::from_utf8(bytes.to_owned()).map_err(|error| failed(error.to_string()))
+    };
+    let (mut source, changes) = (text(source)?, text(changes)?);
+    for change in changes.split("\n<<<\n").skip(1) {
+        let parts = change
+            .split_once("===\n")
+            .and_then(|(old, rest)| Some((old, rest.split_once(">>>")?.0)));
+        let (old, new) = parts.ok_or_else(|| failed(format!("not a change:\n{change}")))?;
+        let count = source.matches(old).count();
+        if count != 1 {
+            return Err(failed(format!("this occurs {count} times:\n{old}")));
+        }
+        source = source.replace(old, new);
+    }
+    Ok(source)
 }
 
 /// Installs the packages of the Node layer by its lock file, and bundles both.

@@ -4,17 +4,20 @@ import { binding } from './internal/binding.js';
 import { process } from './internal/process.js';
 import './globals/index.js';
 import './internal/stdio.js';
+import './internal/process_modules.js';
 import { run } from './internal/main.js';
 import { addBuiltins } from './internal/loader/builtins.js';
 import console from './modules/console.js';
 import module from './modules/module.js';
 import timers from './modules/timers.js';
 import timersPromises from './modules/timers/promises.js';
+import { words } from './internal/words/words.js';
 import { queueMicrotask } from './internal/task.js';
 import fs from './modules/fs.js';
 import fsPromises from './modules/fs/promises.js';
 
 binding.takeOverStacks();
+binding.setWords(words);
 addBuiltins({ console, fs, 'fs/promises': fsPromises, module, process, timers, 'timers/promises': timersPromises });
 
 const { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate } = timers;

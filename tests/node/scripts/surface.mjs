@@ -1,10 +1,11 @@
 // What each of Node's public modules exports, and the globals, as JSON. In the sandbox also which of these
 // are there in name only (`unusable`), and which modules ask for a grant when they are used (`grants`).
+// Importing `domain` adds a name to `process`, so it comes last.
 const names = `assert assert/strict async_hooks buffer child_process cluster console constants crypto dgram
-diagnostics_channel dns dns/promises domain events fs fs/promises http http2 https inspector inspector/promises
+diagnostics_channel dns dns/promises events fs fs/promises http http2 https inspector inspector/promises
 module net os path path/posix path/win32 perf_hooks process punycode querystring readline readline/promises repl
 sea sqlite stream stream/consumers stream/promises stream/web string_decoder sys test test/reporters timers
-timers/promises tls trace_events tty url util util/types v8 vm wasi worker_threads zlib`.split(/\s+/);
+timers/promises tls trace_events tty url util util/types v8 vm wasi worker_threads zlib domain`.split(/\s+/);
 // Calling these without arguments prints, ends the run, or starts it again.
 const untried = { console: /./, module: /^runMain$/, process: /^(abort|exit|openStdin|reallyExit)$/ };
 const uses = {

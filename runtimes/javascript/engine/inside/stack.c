@@ -5,23 +5,6 @@
 
 enum { FRAMES_MAX = 200 };
 
-/* Functions of the language that call back into scripts, with the names V8 has for their frames. */
-static const char *const NATIVE_FRAMES[] = {
-    "Array.forEach", "Array.map", "Array.filter", "Array.reduce", "Array.reduceRight", "Array.some", "Array.every",
-    "Array.find", "Array.findIndex", "Array.findLast", "Array.sort", "Array.flatMap", "Array.from", "JSON.parse",
-    "JSON.stringify", "String.replace", "String.replaceAll", "Promise",
-};
-
-static const char *native_frame(const char *name)
-{
-    for (size_t i = 0; i < countof(NATIVE_FRAMES); i++) {
-        const char *dot = strchr(NATIVE_FRAMES[i], '.');
-        if (!strcmp(dot ? dot + 1 : NATIVE_FRAMES[i], name))
-            return NATIVE_FRAMES[i];
-    }
-    return NULL;
-}
-
 /* Where a frame is; false if it is none of a script's. */
 static bool frame_place(JSContext *ctx, JSStackFrame *frame, const char **file, int *line, int *column)
 {
@@ -45,6 +28,128 @@ static bool frame_place(JSContext *ctx, JSStackFrame *frame, const char **file, 
     return true;
 }
 
+/* An own or inherited property that is plain data; undefined otherwise. Runs no code of a script. */
+static JSValueConst data_property(JSValueConst object, JSAtom atom)
+{
+    JSObject *holder = JS_VALUE_GET_TAG(object) == JS_TAG_OBJECT ? JS_VALUE_GET_OBJ(object) : NULL;
+    for (int depth = 0; holder && depth < 1000; depth++) {
+        JSProperty *property;
+        JSShapeProperty *shape;
+        if (holder->is_exotic && holder->class_id == JS_CLASS_PROXY)
+            break;
+        shape = find_own_property(&property, holder, atom);
+        if (shape)
+            return (shape->flags & JS_PROP_TMASK) == JS_PROP_NORMAL ? property->u.value : JS_UNDEFINED;
+        holder = holder->shape->proto;
+    }
+    return JS_UNDEFINED;
+}
+
+/* What V8 calls the type of a receiver; NULL if a call on it is a plain call. */
+static const char *receiver_name(JSContext *ctx, JSValueConst receiver)
+{
+    switch (JS_VALUE_GET_NORM_TAG(receiver)) {
+    case JS_TAG_STRING:
+    case JS_TAG_STRING_ROPE:
+        return JS_AtomToCString(ctx, JS_ATOM_String);
+    case JS_TAG_OBJECT:
+        break;
+    default:
+        return NULL;
+    }
+    JSObject *object = JS_VALUE_GET_OBJ(receiver);
+    if (object == JS_VALUE_GET_OBJ(ctx->global_obj))
+        return NULL;
+    if (JS_IsFunction(ctx, receiver)) {
+        const char *name = get_func_name(ctx, receiver);
+        if (name && *name)
+            return name;
+        JS_FreeCString(ctx, name);
+        return JS_AtomToCString(ctx, JS_ATOM_Function);
+    }
+    const char *name = get_func_name(ctx, data_property(receiver, JS_ATOM_constructor));
+    if (name && *name)
+        return name;
+    JS_FreeCString(ctx, name);
+    return JS_AtomToCString(ctx, JS_ATOM_Object);
+}
+
+/* The name under which a receiver, or what it inherits from, holds the function; NULL if it does not. */
+static const char *method_name(JSContext *ctx, JSValueConst receiver, JSValueConst function)
+{
+    JSObject *holder = JS_VALUE_GET_TAG(receiver) == JS_TAG_OBJECT ? JS_VALUE_GET_OBJ(receiver) : NULL;
+    for (int depth = 0; holder && depth < 100; depth++, holder = holder->shape->proto) {
+        JSShape *shape = holder->shape;
+        if (shape->prop_count > 1000 || holder->class_id == JS_CLASS_PROXY)
+            return NULL;
+        JSShapeProperty *property = get_shape_prop(shape);
+        for (int i = 0; i < shape->prop_count; i++, property++) {
+            if (property->atom == JS_ATOM_NULL || (property->flags & JS_PROP_TMASK) != JS_PROP_NORMAL)
+                continue;
+            JSValue value = holder->prop[i].u.value;
+            if (JS_VALUE_GET_TAG(value) == JS_TAG_OBJECT && JS_VALUE_GET_OBJ(value) == JS_VALUE_GET_OBJ(function))
+                return JS_AtomToCString(ctx, property->atom);
+        }
+    }
+    return NULL;
+}
+
+/* `fn`, `new Fn`, `Type.fn`, `Type.fn [as method]`, `Type.<anonymous>`; nothing for a plain call of a nameless one. */
+static void put_function(JSContext *ctx, DynBuf *out, JSStackFrame *frame, const char *name)
+{
+    /* The body of a CommonJS module runs in a function with this name; see modules.c. */
+    if (name && !strcmp(name, "<module body>")) {
+        dbuf_putstr(out, "Object.<anonymous>");
+        return;
+    }
+    bool nameless = !name || !*name || *name == '<';
+    if (frame->is_constructor) {
+        dbuf_printf(out, "new %s", nameless ? "<anonymous>" : name);
+        return;
+    }
+    const char *type = receiver_name(ctx, frame->receiver);
+    if (!type) {
+        if (!nameless)
+            dbuf_putstr(out, name);
+        return;
+    }
+    const char *method = method_name(ctx, frame->receiver, frame->cur_func);
+    size_t length = strlen(type);
+    if (nameless)
+        dbuf_printf(out, "%s.%s", type, method ? method : "<anonymous>");
+    else {
+        if (strncmp(name, type, length))
+            dbuf_printf(out, "%s.", type);
+        dbuf_putstr(out, name);
+        /* A getter's name says what it is; a dotted name, what it belongs to. */
+        if (method && strcmp(name, method) && !strchr(name, ' '))
+            dbuf_printf(out, " [as %s]", method);
+    }
+    JS_FreeCString(ctx, method);
+    JS_FreeCString(ctx, type);
+}
+
+/* A function of the language is shown if a script called it; those that only pass on a call are not, as in V8. */
+static bool called_by_script(JSContext *ctx, JSStackFrame *frame)
+{
+    JSCFunctionType code = JS_VALUE_GET_OBJ(frame->cur_func)->u.cfunc.c_function;
+    if (JS_VALUE_GET_OBJ(frame->cur_func)->class_id != JS_CLASS_C_FUNCTION || code.generic == js_function_call ||
+        code.generic_magic == js_function_apply || !frame->prev_frame)
+        return false;
+    const char *file;
+    int line, column;
+    if (!frame_place(ctx, frame->prev_frame, &file, &line, &column))
+        return false;
+    JS_FreeCString(ctx, file);
+    return true;
+}
+
+static bool is_native(JSStackFrame *frame)
+{
+    return JS_VALUE_GET_TAG(frame->cur_func) == JS_TAG_OBJECT &&
+           !js_class_has_bytecode(JS_VALUE_GET_OBJ(frame->cur_func)->class_id);
+}
+
 /* One line of a trace for a frame; nothing for a frame of ours. True if there is one. */
 static bool put_frame(JSContext *ctx, DynBuf *out, JSStackFrame *frame)
 {
@@ -53,26 +158,19 @@ static bool put_frame(JSContext *ctx, DynBuf *out, JSStackFrame *frame)
     const char *name = get_func_name(ctx, frame->cur_func);
     bool shown = frame_place(ctx, frame, &file, &line, &column);
     if (shown) {
-        /* The body of a CommonJS module runs in a function with this name; see modules.c. */
-        const char *called = name;
-        if (called && !strcmp(called, "<module body>"))
-            called = "Object.<anonymous>";
-        else if (called && (!*called || *called == '<'))
-            called = NULL;
-        if (called)
-            dbuf_printf(out, "\n    at %s%s (%s:%d:%d)", frame->is_constructor ? "new " : "", called, file, line, column);
-        else if (frame->is_constructor)
-            dbuf_printf(out, "\n    at new <anonymous> (%s:%d:%d)", file, line, column);
+        dbuf_putstr(out, "\n    at ");
+        size_t before = out->size;
+        put_function(ctx, out, frame, name);
+        if (out->size > before)
+            dbuf_printf(out, " (%s:%d:%d)", file, line, column);
         else
-            dbuf_printf(out, "\n    at %s:%d:%d", file, line, column);
+            dbuf_printf(out, "%s:%d:%d", file, line, column);
         JS_FreeCString(ctx, file);
-    } else if (name && JS_VALUE_GET_TAG(frame->cur_func) == JS_TAG_OBJECT &&
-               !js_class_has_bytecode(JS_VALUE_GET_OBJ(frame->cur_func)->class_id)) {
-        const char *known = native_frame(name);
-        if (known) {
-            dbuf_printf(out, "\n    at %s%s (<anonymous>)", frame->is_constructor ? "new " : "", known);
-            shown = true;
-        }
+    } else if (is_native(frame) && name && *name && called_by_script(ctx, frame)) {
+        dbuf_putstr(out, "\n    at ");
+        put_function(ctx, out, frame, name);
+        dbuf_putstr(out, " (<anonymous>)");
+        shown = true;
     }
     JS_FreeCString(ctx, name);
     return shown;
@@ -218,25 +316,46 @@ static struct {
 
 static void note_throw(JSContext *ctx, JSValueConst value, JSStackFrame *frame)
 {
+    const char *file;
+    int line, column;
+    while (frame && is_native(frame))
+        frame = frame->prev_frame;
+    bool known = frame && frame_place(ctx, frame, &file, &line, &column);
+    /* The layer passes an exception on: it was thrown where it was thrown. */
+    if (!known && !memcmp(&thrown.value, &value, sizeof value))
+        return;
+    /* What the layer throws is shown where a script called it. */
+    while (!known && frame && (frame = frame->prev_frame))
+        known = frame_place(ctx, frame, &file, &line, &column);
+    JS_FreeAtom(ctx, thrown.file);
     thrown.value = unsafe_unconst(value);
-    for (; frame; frame = frame->prev_frame) {
-        const char *file;
-        int line, column;
-        if (!frame_place(ctx, frame, &file, &line, &column))
-            continue;
-        JS_FreeAtom(ctx, thrown.file);
+    thrown.file = JS_ATOM_NULL;
+    if (known) {
         thrown.file = JS_NewAtom(ctx, file);
         thrown.line = line;
         thrown.column = column;
         JS_FreeCString(ctx, file);
-        return;
     }
 }
 
-/* thrownAt(value) → [file, line, column] if the value is the last that was thrown in a script. */
+/* The interpreter asks for the place of a throw once per exception; one that C code took instead of a `catch`
+ * would be the last. */
+static void forget_throw(JSContext *ctx)
+{
+    JS_FreeValue(ctx, ctx->error_back_trace);
+    ctx->error_back_trace = JS_UNDEFINED;
+}
+
+static BINDING(stack_forget_throw)
+{
+    forget_throw(ctx);
+    return JS_UNDEFINED;
+}
+
+/* thrownAt(value) → [file, line, column] if the value is the last that was thrown, and a script had a part in it. */
 static BINDING(stack_thrown_at)
 {
-    if (thrown.file == JS_ATOM_NULL || memcmp(&thrown.value, &argv[0], sizeof thrown.value))
+    if (memcmp(&thrown.value, &argv[0], sizeof thrown.value) || thrown.file == JS_ATOM_NULL)
         return JS_UNDEFINED;
     JSValue place[] = { JS_AtomToString(ctx, thrown.file), js_int32(thrown.line), js_int32(thrown.column) };
     return JS_NewArrayFrom(ctx, 3, place);
@@ -314,6 +433,55 @@ static JSStackFrame *above_constructors(JSStackFrame *frame)
     return frame;
 }
 
+/* Set when the snapshot is made: (name, message, file, line, column, function, argument) → V8's words for an error of
+ * the interpreter's own, or undefined. `function` of the language failed, if one did, with `argument` as its first. */
+static JSValue words_hook = JS_UNDEFINED;
+
+static BINDING(stack_set_words)
+{
+    JS_FreeValue(ctx, words_hook);
+    words_hook = js_dup(argv[0]);
+    return JS_UNDEFINED;
+}
+
+static void reword(JSContext *ctx, JSValueConst error, JSStackFrame *frame, JSCallSiteData *place)
+{
+    if (!JS_IsFunction(ctx, words_hook))
+        return;
+    JSValueConst argument = JS_UNDEFINED;
+    const char *function = NULL;
+    if (frame && is_native(frame)) {
+        function = get_func_name(ctx, frame->cur_func);
+        if (frame->arg_count > 0)
+            argument = frame->arg_buf[0];
+    }
+    while (frame && is_native(frame))
+        frame = frame->prev_frame;
+    const char *file = NULL;
+    int line = 0, column = 0;
+    if (place) {
+        file = JS_ToCString(ctx, place->filename);
+        line = place->line_num;
+        column = place->col_num;
+    } else if (!frame || !frame_place(ctx, frame, &file, &line, &column)) {
+        file = NULL;
+    }
+    JSValue arguments[] = {
+        JS_GetProperty(ctx, error, JS_ATOM_name), JS_GetProperty(ctx, error, JS_ATOM_message),
+        file ? JS_NewString(ctx, file) : JS_UNDEFINED, js_int32(line), js_int32(column),
+        function ? JS_NewString(ctx, function) : JS_UNDEFINED, js_dup(argument),
+    };
+    JSValue words = JS_Call(ctx, words_hook, JS_UNDEFINED, countof(arguments), vc(arguments));
+    for (size_t i = 0; i < countof(arguments); i++)
+        JS_FreeValue(ctx, arguments[i]);
+    JS_FreeCString(ctx, file);
+    JS_FreeCString(ctx, function);
+    if (JS_IsString(words))
+        JS_DefinePropertyValue(ctx, error, JS_ATOM_message, words, JS_PROP_WRITABLE | JS_PROP_CONFIGURABLE);
+    else if (JS_IsException(words))
+        JS_FreeValue(ctx, JS_GetException(ctx));
+}
+
 /* The interpreter's hook, (error, sites). An answer other than undefined tells it that the exception has its trace;
  * what is thrown after it was made comes here a second time, for the place of the throw alone. */
 static BINDING(stack_capture)
@@ -329,6 +497,8 @@ static BINDING(stack_capture)
     if (error && JS_IsUndefined(error->u.object_data)) {
         JS_DefineProperty(ctx, argv[0], JS_ATOM_stack, JS_UNDEFINED, stack_getter, stack_setter,
                           JS_PROP_HAS_GET | JS_PROP_HAS_SET | JS_PROP_HAS_ENUMERABLE | JS_PROP_HAS_CONFIGURABLE | JS_PROP_CONFIGURABLE);
+        if (asker == THROW)
+            reword(ctx, argv[0], frame, place);
         JSValue stack = trace_of(ctx, argv[0], frame, place, false);
         if (JS_IsException(stack)) {
             JS_FreeValue(ctx, JS_GetException(ctx));
@@ -336,8 +506,10 @@ static BINDING(stack_capture)
         }
         error->u.object_data = stack;
     }
-    if (asker == CONSTRUCTOR)
+    if (asker == CONSTRUCTOR) {
+        forget_throw(ctx);
         return JS_UNDEFINED;
+    }
     note_throw(ctx, argv[0], frame);
     return JS_NULL;
 }

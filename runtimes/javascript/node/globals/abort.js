@@ -4,11 +4,11 @@ import { illegalConstructor, invalidArgType, invalidThis, missingArgs } from '..
 import { validateUint32 } from '../internal/validators.js';
 import { clearTimeout, setTimeout } from '../internal/timers.js';
 import { defineEventHandler, Event, EventTarget, exposed, showEvent } from './event_target.js';
+import { DOMException } from './dom_exception.js';
 
 const customInspect = Symbol.for('nodejs.util.inspect.custom');
 const kMake = Symbol('make');
 
-const DOMException = globalThis.DOMException;
 const abortError = () => new DOMException('This operation was aborted', 'AbortError');
 
 export class AbortSignal extends EventTarget {

@@ -2,10 +2,10 @@
 
 import { missingArgs } from '../internal/errors.js';
 import { binding } from '../internal/binding.js';
+import { DOMException } from './dom_exception.js';
 
 const { fromBase64 } = Uint8Array;
 const { toBase64 } = Uint8Array.prototype;
-const DOMException = globalThis.DOMException;
 
 const invalidCharacter = () => new DOMException('Invalid character', 'InvalidCharacterError');
 

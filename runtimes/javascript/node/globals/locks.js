@@ -2,8 +2,8 @@
 
 import { validateFunction } from '../internal/validators.js';
 import { illegalConstructor } from '../internal/errors.js';
+import { DOMException } from './dom_exception.js';
 
-const DOMException = globalThis.DOMException;
 const kMake = Symbol('make');
 
 export class Lock {

@@ -5,9 +5,9 @@ import { setImmediate } from '../internal/timers.js';
 import { EventEmitter } from '../modules/events/emitter.js';
 import { Event, EventTarget, defineEventHandler, exposed } from './event_target.js';
 import { clone } from './structured_clone.js';
+import { DOMException } from './dom_exception.js';
 
 const kMake = Symbol('make');
-const DOMException = globalThis.DOMException;
 
 export class MessageEvent extends Event {
   #data;

@@ -7,9 +7,9 @@ import { inspect } from '../modules/util/inspect.js';
 import { now, timeOrigin } from './clock.js';
 import { EventTarget, exposed } from './event_target.js';
 import { clone } from './structured_clone.js';
+import { DOMException } from './dom_exception.js';
 
 const kMake = Symbol('make');
-const DOMException = globalThis.DOMException;
 
 export class PerformanceEntry {
   #name;

@@ -9,8 +9,8 @@ import { URLSearchParams } from '../modules/url/search_params.js';
 import { Blob } from './blob.js';
 import { Event, EventTarget } from './event_target.js';
 import { MessagePort } from './messages.js';
+import { DOMException } from './dom_exception.js';
 
-const DOMException = globalThis.DOMException;
 const ERROR_CLASSES = { Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError };
 const BOXED = { Boolean, Number, String, BigInt };
 

@@ -1,11 +1,15 @@
 // The current directory: WASI has none, so the layer keeps it, and every path that reaches the engine is absolute.
 
 import { binding } from './binding.js';
+import { atStart } from './start.js';
+import { realPath } from './realpath.js';
 import posix from '../modules/path.js';
 
 // Now: a script may change the module.
-const { normalize } = posix;
+const { dirname, normalize } = posix;
 let cwd = '/';
+let granted = null;
+atStart(() => { granted = null; });
 
 export const getCwd = () => cwd;
 
@@ -14,11 +18,45 @@ export function beginIn(directory) {
   cwd = directory;
 }
 
-/** `path` as the engine takes it. Links and `..` meet in Node as they do in the kernel; here `..` goes first,
- * because each granted directory is a root of its own. */
+// No path at all is the name of nothing; this is what the engine is told.
+const NOWHERE = '/\u{10ffff}/nowhere';
+const DIRECTORY = 0o040000;
+
+/** `path` as the engine takes it: absolute, and without `..`, since each granted directory is a root of its own. */
 export function absolute(path) {
+  if (path === '') return NOWHERE;
   const whole = path[0] === '/' ? path : `${cwd}/${path}`;
+  if (/\/\.\.(\/|$)/.test(whole)) return withoutParents(whole);
   return whole.includes('/.') || whole.includes('//') ? normalize(whole) : whole;
+}
+
+/** As the kernel takes `..`: what comes before it has to be a directory, and a link is followed first. */
+function withoutParents(path) {
+  const parts = path.split('/');
+  let done = '';
+  for (let i = 0; i < parts.length; i++) {
+    if (parts[i] === '' || parts[i] === '.') continue;
+    if (parts[i] !== '..') {
+      done += `/${parts[i]}`;
+      continue;
+    }
+    const status = binding.stat(done || '/', true);
+    if (typeof status === 'number' ? isGranted(done) : status[0] !== DIRECTORY) return path;
+    if (typeof binding.readlink(done || '/') === 'string') done = realPath(done);
+    done = dirname(done || '/');
+    if (done === '/') done = '';
+  }
+  return `${done}${path.endsWith('/') ? '/' : ''}` || '/';
+}
+
+/** Whether a path is inside of a granted directory. What is above them all cannot be looked at, and is there. */
+export function isGranted(path) {
+  granted ??= binding.preopens();
+  for (let i = 0; i < granted.length; i++) {
+    const root = granted[i] === '/' ? '' : granted[i];
+    if (path === root || path.startsWith(`${root}/`)) return true;
+  }
+  return false;
 }
 
 /** Changes to `path`; a negative errno if that fails. */

@@ -3,7 +3,6 @@
 import { binding } from './binding.js';
 import { printUncaught } from './uncaught.js';
 import { nodeError } from './errors.js';
-import { inspect } from '../modules/util/inspect.js';
 
 const { apply } = Reflect;
 let process;
@@ -31,6 +30,8 @@ export function emitProcess(event, ...args) {
 
 /** An exception that nobody caught: the script's listeners get it, or it ends the run. */
 export function fail(error, origin) {
+  // Now: whatever runs next may throw and catch.
+  const place = origin === 'uncaughtException' ? binding.thrownAt(error) : undefined;
   try {
     if (listens('uncaughtExceptionMonitor')) emitProcess('uncaughtExceptionMonitor', error, origin);
     if (capture) {
@@ -42,7 +43,7 @@ export function fail(error, origin) {
       return;
     }
   } catch (second) {
-    printUncaught(second, true);
+    printUncaught(second, binding.thrownAt(second));
     leave(7);
   }
   // Node tells the exit listeners before it prints.
@@ -50,10 +51,10 @@ export function fail(error, origin) {
   try {
     code = exitListeners();
   } catch (second) {
-    printUncaught(second, true);
+    printUncaught(second, binding.thrownAt(second));
     binding.exit(7);
   }
-  printUncaught(error, origin === 'uncaughtException');
+  printUncaught(error, place);
   binding.exit(code);
 }
 
@@ -74,12 +75,8 @@ export function reportUnhandled(reason) {
 }
 
 function unhandled(reason) {
-  let text;
-  try {
-    text = inspect(reason);
-  } catch {
-    text = '<inspecting it failed>';
-  }
+  const isObject = reason !== null && typeof reason === 'object';
+  const text = isObject ? `#<${binding.className(reason) === 'Proxy' ? 'Object' : reason.constructor?.name || 'Object'}>` : String(reason);
   const error = nodeError(Error, 'ERR_UNHANDLED_REJECTION',
     'This error originated either by throwing inside of an async function without a catch block, or by rejecting a promise which was not '
     + `handled with .catch(). The promise rejected with the reason "${text}".`);

@@ -34,6 +34,7 @@ export function run(script, source, args, cwd) {
 }
 
 function execute(script) {
+  binding.forgetThrow();
   if (formatOf(sourceOf(script)) !== 'module') {
     loadFile(script, null, true);
     drain();
@@ -42,7 +43,7 @@ function execute(script) {
   const url = urlOf(script);
   setMainUrl(url);
   [main] = importNow(url);
-  const failed = (error) => fail(error, 'uncaughtException');
+  const failed = (error) => fail(error, 'unhandledRejection');
   apply(then, main, [undefined, failed]);
   drainFromJob();
 }

@@ -4,6 +4,7 @@ import { binding } from './binding.js';
 import { atStart } from './start.js';
 import { EventEmitter } from '../modules/events.js';
 import { VERSION } from './version.js';
+import { signals } from '../modules/os/constants.js';
 import { env } from './env.js';
 import { beginIn, changeTo, getCwd } from './cwd.js';
 import { nextTick, stopTicks } from './task.js';
@@ -17,6 +18,7 @@ const { defineProperty } = Object;
 // The ids that file owners have as well; see fs/stats.js.
 export const USER = 1000;
 const PID = 1;
+const SIGNALS = Object.keys(signals);
 
 function Process() {}
 defineProperty(Process, 'name', { value: 'process' });
@@ -57,7 +59,6 @@ Object.assign(process, {
   ppid: 0,
   debugPort: 9229,
   env,
-  domain: null,
   _exiting: false,
   allowedNodeEnvironmentFlags: new Set(),
   report: undefined,
@@ -66,7 +67,8 @@ Object.assign(process, {
 // They read as data and cannot be written, as Node has them.
 for (const name of ['version', 'versions', 'arch', 'platform', 'release', 'features']) defineProperty(process, name, { writable: false });
 
-function method(name, f) {
+/** Adds a method to `process`. */
+export function method(name, f) {
   defineProperty(f, 'name', { value: name });
   defineProperty(process, name, { value: f, writable: true, enumerable: true, configurable: true });
 }
@@ -100,7 +102,7 @@ let exitCode;
 function checkCode(value) {
   if (value === null || value === undefined) return;
   let code = value;
-  if (typeof code === 'string' && code !== '' && Number.isInteger(Number(code))) code = Number(code);
+  if (typeof code === 'string' && code !== '' && !Number.isNaN(Number(code))) code = Number(code);
   validateInteger(code, 'code');
 }
 defineProperty(process, 'exitCode', {
@@ -194,6 +196,7 @@ for (const name of ['setuid', 'seteuid', 'setgid', 'setegid', 'setgroups', 'init
 method('kill', (pid, signal) => {
   if (typeof pid !== 'number' || pid !== (pid | 0)) throw invalidArgType('pid', 'number', pid);
   const own = pid === PID || pid === 0;
+  if (typeof signal === 'string' && !SIGNALS.includes(signal)) throw nodeError(TypeError, 'ERR_UNKNOWN_SIGNAL', `Unknown signal: ${signal}`);
   if (signal === 0 && own) return true;
   if (!own) throw uvException(-3, 'kill');
   throw notImplemented('process.kill', 'there are no signals');
@@ -230,6 +233,9 @@ method('openStdin', () => {
   process.stdin.resume();
   return process.stdin;
 });
+for (const name of ['_debugEnd', '_debugProcess', '_startProfilerIdleNotifier', '_stopProfilerIdleNotifier', '_tickCallback', '_fatalException']) method(name, () => {});
+method('_kill', (pid, signal) => process.kill(pid, signal));
+process._preload_modules = [];
 method('_rawDebug', (...args) => { binding.writeText(2, `${args.join(' ')}\n`); });
 process.finalization = Object.freeze({ register() {}, registerBeforeExit() {}, unregister() {} });
 

@@ -9,6 +9,16 @@ export function rememberSource(name, text) {
   apply(set, sources, [name, text]);
 }
 
+/** Calls `f(name, text)` for each file, the last one first, until it answers something. */
+export function findSource(f) {
+  const entries = [...sources].reverse();
+  for (const [name, text] of entries) {
+    const found = f(name, text);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
 /** Line `number` (from 1) of a file that ran; undefined if there is none. */
 export function sourceLine(name, number) {
   const text = apply(get, sources, [name]);

@@ -14,31 +14,32 @@ let exiting = false;
 // Numbers the turns of the event loop, so that an operation knows when it was asked for.
 let turn = 1;
 
-// What `AsyncLocalStorage` carries along: an opaque value, kept for each callback from where it was asked for.
-let context;
-export const getContext = () => context;
-export const setContext = (value) => { context = value; };
+// What `AsyncLocalStorage` carries along: an opaque value, kept for each callback from where it was asked for. The
+// engine does the same for promises.
+export const getContext = () => binding.getContext();
+export const setContext = (value) => { binding.setContext(value); };
 
 /** Calls `f` in the context `own`; what it throws ends the run, unless the script listens. */
 export function run(f, self, args, own) {
-  context = own;
+  binding.setContext(own);
+  binding.forgetThrow();
   try {
     apply(f, self, args);
   } catch (error) {
     fail(error, 'uncaughtException');
   }
-  context = undefined;
+  binding.setContext(undefined);
 }
 
 export function nextTick(callback, ...args) {
   validateFunction(callback, 'callback');
   if (exiting) return;
-  ticks.push({ callback, args, context });
+  ticks.push({ callback, args, context: binding.getContext() });
 }
 
 export function queueMicrotask(callback) {
   validateFunction(callback, 'callback');
-  const own = context;
+  const own = binding.getContext();
   binding.enqueueMicrotask(() => run(callback, undefined, [], own));
 }
 
@@ -78,7 +79,7 @@ export function stopTicks() {
 
 /** Runs `operation` when the event loop polls, then calls `callback` with an error or null and its value. */
 export function defer(operation, callback) {
-  operations.push({ operation, callback, turn, context });
+  operations.push({ operation, callback, turn, context: binding.getContext() });
 }
 
 /** A promise of what `operation` gives when the event loop polls. */

@@ -88,7 +88,7 @@ function delayOf(after) {
     delay = 1;
   } else if (isNaN(delay)) {
     if (after !== undefined) {
-      globalThis.process.emitWarning(`${after} is not a number.\nTimeout duration was set to 1.`, 'TimeoutNaNWarning');
+      globalThis.process.emitWarning(`${delay} is not a number.\nTimeout duration was set to 1.`, 'TimeoutNaNWarning');
     }
     delay = 1;
   }

@@ -5,6 +5,15 @@ import { sourceLine } from './sources.js';
 import { inspect } from '../modules/util/inspect.js';
 import { VERSION } from './version.js';
 
+const places = new WeakMap();
+const { get, set } = WeakMap.prototype;
+const { apply } = Reflect;
+
+/** Where something was looked for: printed below the error if nobody catches it. */
+export function rememberPlaces(error, list) {
+  apply(set, places, [error, list]);
+}
+
 const FRAME = /^ {4}at (?:.* \()?((?:file:\/\/)?\/.*?):(\d+):(\d+)\)?$/;
 
 /** [file, line, column] of the first frame of a stack that is a file's. */
@@ -29,37 +38,36 @@ export function excerpt(place) {
   return `${file}:${line}\n${text}\n${indent}^\n`;
 }
 
-/** With `throw new Error(…)` the frame is at `new`; the caret goes under `throw`. */
-function throwColumn(place) {
-  const [file, line, column] = place;
-  const before = sourceLine(file, line)?.slice(0, column - 1);
-  const match = before && /\bthrow\s+$/.exec(before);
-  return match ? [file, line, match.index + 1] : place;
-}
-
 const isError = (value) => value instanceof Error || binding.className(value) === 'Error';
 
-function describe(error, wasThrown) {
-  const thrown = wasThrown ? binding.thrownAt(error) : undefined;
+/** What inspecting an error gives, without the brackets around one that has no frames. */
+function shown(error) {
+  const text = inspect(error, { customInspect: false, depth: Infinity });
+  const { stack } = error;
+  return typeof stack === 'string' && text.startsWith(`[${stack}]`) ? stack + text.slice(stack.length + 2) : text;
+}
+
+function describe(error, thrown) {
   if (!isError(error)) {
-    const head = thrown ? `\n${excerpt(throwColumn(thrown))}` : 'Uncaught:\n';
+    const head = `\n${thrown ? excerpt(thrown) : ''}`;
     const text = typeof error === 'string' ? error : inspect(error);
     const hint = error !== null && typeof error === 'object' ? '' : '(Use `node --trace-uncaught ...` to show where the exception was thrown)\n';
     return `${head}${text}\n${hint}`;
   }
   const { stack } = error;
-  const place = thrown ?? firstFrame(stack);
-  const text = inspect(error);
+  const text = shown(error);
   // The loader puts the place in front of the stack of what does not parse.
   if (typeof stack === 'string' && error.name === 'SyntaxError' && /^(file:\/\/)?\/.*:\d+\n/.test(stack)) return `${text}\n`;
-  const head = place ? excerpt(wasThrown ? throwColumn(place) : place) : '';
-  return `${head && `${head}\n`}${text}\n`;
+  const head = excerpt(thrown ?? firstFrame(stack));
+  const looked = apply(get, places, [error]);
+  return `${head && `${head}\n`}${text}\n${looked ? `Looked in:\n- ${looked.join('\n- ')}\n` : ''}`;
 }
 
-export function printUncaught(error, wasThrown) {
+/** `thrown` is where; undefined if that is not known. */
+export function printUncaught(error, thrown) {
   let text;
   try {
-    text = describe(error, wasThrown);
+    text = describe(error, thrown);
   } catch {
     text = 'Uncaught exception, and it cannot be shown\n';
   }

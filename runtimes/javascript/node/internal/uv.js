@@ -32,7 +32,6 @@ export const EISDIR = -21;
 export const EINVAL = -22;
 export const EROFS = -30;
 export const EPIPE = -32;
-export const ENOSYS = -38;
 export const ENOTEMPTY = -39;
 export const ELOOP = -40;
 

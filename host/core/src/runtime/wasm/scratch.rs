@@ -276,12 +276,14 @@ impl Removal {
         let owned = match open(CWD, &top) {
             Ok(owned) => owned,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
+            Err(error) => {
+                let _ = fs::remove_dir(&top);
+                return Err(error);
+            }
         };
-        match flock(&owned, FlockOperation::NonBlockingLockExclusive) {
-            Err(Errno::WOULDBLOCK) => return Ok(None),
-            // A file system without locks: nobody can take it for left behind there.
-            Ok(()) | Err(_) => {}
+        // Any other error is a file system without locks, where nobody can take it for left behind.
+        if flock(&owned, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
+            return Ok(None);
         }
         let there = open(CWD, &top).and_then(|there| identity(&there));
         if there.ok() != Some(identity(&owned)?) {

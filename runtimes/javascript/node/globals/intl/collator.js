@@ -2,87 +2,109 @@
 
 import { resolve, supportedLocalesOf } from './locales.js';
 
-// What comes before letters and digits, in order; the rest follows by code point.
+// What comes before digits and letters, in order.
 const PUNCTUATION = '\t\n\v\f\r\u0085\u2028\u2029 \xa0_-‐‑‒–—,;:!¡?¿.…·\'‘’‚‹›"“”„«»()[]{}§¶@*/\\&#%‰†‡•`´˜^¯¨°©®+±÷×<=>|¦~¤¢$£¥€';
 const WEIGHTS = new Map([...PUNCTUATION].map((char, index) => [char, index + 1]));
-const LETTERS = 0x10000;
-const DIGITS = 0x8000;
+// Weights are code units of a key, so that keys compare as texts do.
+const DIGITS = 0x200;
+const LETTERS = 0x300;
 
 const EXPANSIONS = { ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', đ: 'd', ł: 'l', þ: 'th' };
 
-/** Base letters with their place in the order, then accents, then case. */
-function analyse(text, options) {
-  const primary = [];
-  const accents = [];
-  const cases = [];
-  for (const char of text.normalize('NFD')) {
+function letterWeight(code) {
+  const weight = LETTERS + code;
+  return weight < 0xfff0 ? String.fromCharCode(weight) : String.fromCharCode(0xfff0 + (weight >> 16), weight & 0xffff);
+}
+
+// For ASCII: the weight, and what marks an upper-case letter.
+const ASCII = Array.from({ length: 128 }, (_, code) => {
+  const char = String.fromCharCode(code);
+  if (char >= '0' && char <= '9') return String.fromCharCode(DIGITS + 1 + code - 48);
+  if (WEIGHTS.has(char)) return String.fromCharCode(WEIGHTS.get(char));
+  return letterWeight(char.toLowerCase().charCodeAt(0));
+});
+
+/** The number that begins at `at`: how long it is comes first, so that longer numbers are greater. */
+function numberWeight(text, at) {
+  let end = at;
+  while (end < text.length && text[end] >= '0' && text[end] <= '9') end++;
+  const digits = text.slice(at, end).replace(/^0+(?=\d)/, '');
+  return { end, weight: String.fromCharCode(DIGITS, digits.length) + digits };
+}
+
+/** Keys that compare as the texts should: by letters, then by accents, then by case. */
+function keysOf(text, options) {
+  let base = '';
+  let accents = '';
+  let cases = '';
+  const plain = text.normalize('NFD');
+  for (let at = 0; at < plain.length; ) {
+    const code = plain.codePointAt(at);
+    const char = String.fromCodePoint(code);
+    if (code < 128) {
+      if (options.numeric && code >= 48 && code <= 57) {
+        const { end, weight } = numberWeight(plain, at);
+        base += weight;
+        at = end;
+        continue;
+      }
+      at++;
+      if (options.ignorePunctuation && WEIGHTS.has(char)) continue;
+      base += ASCII[code];
+      accents += ' ';
+      cases += code >= 65 && code <= 90 ? '1' : '0';
+      continue;
+    }
+    at += char.length;
     if (/\p{Mn}/u.test(char)) {
-      accents[accents.length - 1] = (accents[accents.length - 1] ?? '') + char;
+      accents += char;
+      continue;
+    }
+    if (WEIGHTS.has(char)) {
+      if (!options.ignorePunctuation) base += String.fromCharCode(WEIGHTS.get(char));
       continue;
     }
     const lower = char.toLowerCase();
-    if (WEIGHTS.has(char)) {
-      if (options.ignorePunctuation) continue;
-      primary.push(WEIGHTS.get(char));
-    } else if (lower >= '0' && lower <= '9') {
-      primary.push(DIGITS + Number(lower));
-    } else if (EXPANSIONS[lower]) {
-      for (const part of EXPANSIONS[lower]) {
-        primary.push(LETTERS + part.codePointAt(0));
-        accents.push(lower);
-        cases.push(char === lower ? 0 : 1);
-      }
-      continue;
-    } else {
-      primary.push(LETTERS + lower.codePointAt(0));
+    const mark = char === lower ? '0' : '1';
+    for (const part of EXPANSIONS[lower] ?? lower) {
+      base += letterWeight(part.codePointAt(0));
+      accents += EXPANSIONS[lower] ? `!${lower}` : ' ';
+      cases += mark;
     }
-    accents.push('');
-    cases.push(char === lower ? 0 : 1);
   }
-  return { primary, accents, cases };
+  return { base, accents, cases };
 }
 
-/** Runs of digits count as one number each, greater than any single digit's weight only by value. */
-function withNumbers(primary) {
-  const made = [];
-  for (let index = 0; index < primary.length; index++) {
-    if (primary[index] < DIGITS || primary[index] > DIGITS + 9) {
-      made.push(primary[index]);
-      continue;
-    }
-    let digits = '';
-    for (; index < primary.length && primary[index] >= DIGITS && primary[index] <= DIGITS + 9; index++) digits += primary[index] - DIGITS;
-    index--;
-    const value = digits.replace(/^0+(?=\d)/, '');
-    // Longer numbers are greater; then digit by digit.
-    made.push(DIGITS + value.length / 1000, ...[...value].map((digit) => DIGITS + Number(digit) / 1000));
+// Sorting compares each text many times: the keys of the last ones are kept, per set of options.
+const KEPT = 5000;
+
+function keysFor(text, options) {
+  const { cache } = options;
+  let keys = cache.get(text);
+  if (keys === undefined) {
+    if (cache.size >= KEPT) cache.clear();
+    cache.set(text, (keys = keysOf(text, options)));
   }
-  return made;
+  return keys;
 }
 
-function compareLists(a, b) {
-  const length = Math.min(a.length, b.length);
-  for (let index = 0; index < length; index++) if (a[index] !== b[index]) return a[index] < b[index] ? -1 : 1;
-  return Math.sign(a.length - b.length);
-}
-
-const SIMPLE = /^[a-z0-9]*$/;
+const order = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+const SIMPLE = /^[a-z]*$/;
 
 export function compareTexts(x, y, options) {
   if (x === y) return 0;
   // Plain lower-case words sort by code point.
-  if (!options.numeric && SIMPLE.test(x) && SIMPLE.test(y)) return x < y ? -1 : 1;
-  const a = analyse(x, options);
-  const b = analyse(y, options);
-  const base = options.numeric ? compareLists(withNumbers(a.primary), withNumbers(b.primary)) : compareLists(a.primary, b.primary);
+  if (SIMPLE.test(x) && SIMPLE.test(y)) return x < y ? -1 : 1;
+  const a = keysFor(x, options);
+  const b = keysFor(y, options);
+  const base = order(a.base, b.base);
   if (base !== 0 || options.sensitivity === 'base') return base;
   if (options.sensitivity !== 'case') {
-    const accent = compareLists(a.accents, b.accents);
+    const accent = order(a.accents, b.accents);
     if (accent !== 0) return accent;
   }
   if (options.sensitivity === 'accent') return 0;
-  const upperFirst = options.caseFirst === 'upper';
-  return upperFirst ? compareLists(b.cases, a.cases) : compareLists(a.cases, b.cases);
+  return options.caseFirst === 'upper' ? order(b.cases, a.cases) : order(a.cases, b.cases);
 }
 
 export function collation(locales, options = {}) {
@@ -90,7 +112,7 @@ export function collation(locales, options = {}) {
   const { usage = 'sort', sensitivity = 'variant', ignorePunctuation = false, numeric = false, caseFirst = 'false' } = options ?? {};
   if (!['base', 'accent', 'case', 'variant'].includes(sensitivity)) throw new RangeError(`Value ${sensitivity} out of range for Intl.Collator options property sensitivity`);
   const extension = /-u(?:-[a-z0-9]+)*-kn(?:-(true|false))?/.exec(`${locales ?? ''}`);
-  return { locale, usage, sensitivity, ignorePunctuation: Boolean(ignorePunctuation), collation: 'default', numeric: options?.numeric === undefined && extension ? extension[1] !== 'false' : Boolean(numeric), caseFirst: `${caseFirst}` };
+  return { locale, usage, sensitivity, ignorePunctuation: Boolean(ignorePunctuation), collation: 'default', numeric: options?.numeric === undefined && extension ? extension[1] !== 'false' : Boolean(numeric), caseFirst: `${caseFirst}`, cache: new Map() };
 }
 
 export class Collator {
@@ -110,6 +132,7 @@ export class Collator {
   }
 
   resolvedOptions() {
-    return { ...this.#own };
+    const { cache, ...shown } = this.#own;
+    return shown;
   }
 }

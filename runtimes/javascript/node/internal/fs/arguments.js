@@ -86,11 +86,11 @@ export function toBytes(data, encoding, name = 'data') {
 }
 
 /** Seconds since 1970, from a number, a text or a Date. */
-export function toSeconds(value, name) {
+export function toSeconds(value) {
   if (typeof value === 'string' && value.trim() !== '' && !Number.isNaN(Number(value))) value = Number(value);
   if (typeof value === 'number' && Number.isFinite(value)) return value < 0 ? Date.now() / 1000 : value;
   if (value instanceof Date) return value.getTime() / 1000;
-  throw invalidArgType(name, ['Date', 'Time in seconds'], value);
+  throw invalidArgType('time', ['Date', 'Time in seconds'], value);
 }
 
 /** The place in a file for reading or writing: -1 is where the file stands. */

@@ -24,7 +24,8 @@ export function withCallback(name) {
   const prepare = all[name];
   const second = SECOND[name];
   return named(name, (...args) => {
-    const callback = toCallback(args.length > 0 ? args[args.length - 1] : undefined);
+    const last = args[args.length - 1];
+    const callback = toCallback(typeof last === 'function' ? last : undefined);
     args.length--;
     const work = prepare(...args);
     if (!second) {

@@ -19,8 +19,6 @@ const DEFAULTS = { dereference: false, errorOnExist: false, filter: undefined, f
 
 function systemError(code, text, name, message, path, errno) {
   const error = nodeError(Error, name, `${text}: cp returned ${code} (${message}) ${path}`);
-  error.name = 'SystemError';
-  error.stack = error.stack.replace(/^Error/, 'SystemError');
   return Object.assign(error, { info: { message, path, syscall: 'cp', errno: -errno, code }, errno: -errno, syscall: 'cp', path });
 }
 

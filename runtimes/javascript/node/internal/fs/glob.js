@@ -57,7 +57,7 @@ export function find(patterns, options) {
       const shown = (below) => (isRooted ? `/${below}` : below);
       const literal = !pattern.hasMagic() && pattern.set.length === 1;
       if (literal) {
-        const path = pattern.pattern;
+        const path = posix.normalize(pattern.pattern);
         const status = statusOf(resolve(root, path), true);
         if (typeof status !== 'number') {
           const whole = resolve(root, path);
@@ -67,11 +67,16 @@ export function find(patterns, options) {
       }
       const prefix = isRooted ? new Minimatch(pattern.pattern.slice(1), OPTIONS) : pattern;
       if (prefix.match('.') || /^\*\*(\/\*\*)*\/?$/.test(pattern.pattern)) add('.', posix.basename(root), posix.dirname(root), UV_DIRENT_DIR);
+      // `dir/**` is the directory itself as well.
+      const base = /^([^*?[\]{}()!+@]+)\/\*\*\/?$/.exec(pattern.pattern)?.[1];
+      if (base !== undefined && statusOf(resolve(root, base), true)[0] === S_IFDIR) {
+        add(base, posix.basename(base), posix.dirname(resolve(root, base)), UV_DIRENT_DIR);
+      }
       walk(start, '', [prefix], (below, name, type) => {
         const path = shown(below);
         const parent = join(start, below, '..');
         const isExcluded = excluded.some((each) => each.match(path))
-          || (typeof exclude === 'function' && exclude(withFileTypes ? new Dirent(name, parent, type) : path));
+          || (typeof exclude === 'function' && exclude(withFileTypes ? new Dirent(name, parent, type) : name));
         if (!isExcluded && prefix.match(below)) add(path, name, parent, type);
         return isExcluded;
       });

@@ -45,20 +45,20 @@ export class FileHandle extends EventEmitter {
     if (isView(buffer)) options = offset !== null && typeof offset === 'object' ? { buffer, ...offset } : { buffer, offset, length, position };
     const target = options?.buffer ?? Buffer.alloc(16384);
     const bytesRead = await this.#do(operations, 'read', target, options?.offset ?? 0, options?.length, options?.position ?? null);
-    return { bytesRead: bytesRead ?? 0, buffer: target };
+    return { __proto__: null, bytesRead: bytesRead ?? 0, buffer: target };
   }
 
   async write(data, offset, length, position) {
     const bytesWritten = await this.#do(operations, 'write', data, offset, length, position);
-    return { bytesWritten: bytesWritten ?? 0, buffer: data };
+    return { __proto__: null, bytesWritten: bytesWritten ?? 0, buffer: data };
   }
 
   async readv(buffers, position) {
-    return { bytesRead: await this.#do(operations, 'readv', buffers, position) ?? 0, buffers };
+    return { __proto__: null, bytesRead: await this.#do(operations, 'readv', buffers, position) ?? 0, buffers };
   }
 
   async writev(buffers, position) {
-    return { bytesWritten: await this.#do(operations, 'writev', buffers, position) ?? 0, buffers };
+    return { __proto__: null, bytesWritten: await this.#do(operations, 'writev', buffers, position) ?? 0, buffers };
   }
 
   readFile(options) {

@@ -4,8 +4,8 @@
 import { binding } from '../binding.js';
 import { absolute } from '../cwd.js';
 import { realPath } from '../realpath.js';
-import { EACCES, EEXIST, ENOENT, ENOSYS, ENOTDIR, uvException } from '../uv.js';
-import { invalidArgType, invalidArgValue, outOfRange } from '../errors.js';
+import { EACCES, EEXIST, ENOENT, ENOTDIR, uvException } from '../uv.js';
+import { invalidArgType, invalidArgValue, nodeError, outOfRange } from '../errors.js';
 import { validateArray, validateInteger, validateObject } from '../validators.js';
 import { checkEncoding, encoded, isView, toBytes, toFd, toFlags, toMode, toOptions, toPath, toPosition, toSeconds } from './arguments.js';
 import { constants } from './constants.js';
@@ -100,9 +100,12 @@ function mkdtempName(prefix) {
   return name;
 }
 
+class StatFs {}
+
 export const operations = {
   access(path, mode = F_OK) {
     path = toPath(path);
+    if (typeof mode === 'number' && (mode < 0 || mode > 7)) throw nodeError(RangeError, 'ERR_OUT_OF_RANGE', 'mode is out of range: >= 0 && <= 7');
     validateInteger(mode, 'mode', 0, R_OK | W_OK | X_OK);
     return () => {
       const status = files.statusOf(path, true);
@@ -249,7 +252,7 @@ export const operations = {
     const { encoding } = toOptions(options);
     return () => {
       const status = files.statusOf(path, true);
-      if (typeof status === 'number') throw uvException(status, status === ENOENT || status === ENOTDIR ? 'lstat' : 'realpath', path);
+      if (typeof status === 'number') throw uvException(status, 'lstat', absolute(path));
       return encoded(realPath(absolute(path)), encoding);
     };
   },
@@ -276,19 +279,19 @@ export const operations = {
 
   utimes(path, atime, mtime) {
     path = toPath(path);
-    const times = [toSeconds(atime, 'atime'), toSeconds(mtime, 'mtime')];
+    const times = [toSeconds(atime), toSeconds(mtime)];
     return () => checked(binding.utimes(absolute(path), times[0], times[1], true), 'utime', path);
   },
 
   lutimes(path, atime, mtime) {
     path = toPath(path);
-    const times = [toSeconds(atime, 'atime'), toSeconds(mtime, 'mtime')];
+    const times = [toSeconds(atime), toSeconds(mtime)];
     return () => checked(binding.utimes(absolute(path), times[0], times[1], false), 'lutime', path);
   },
 
   futimes(fd, atime, mtime) {
     toFd(fd);
-    const times = [toSeconds(atime, 'atime'), toSeconds(mtime, 'mtime')];
+    const times = [toSeconds(atime), toSeconds(mtime)];
     return () => checked(binding.futimes(fd, times[0], times[1]), 'futime');
   },
 
@@ -345,10 +348,16 @@ export const operations = {
     };
   },
 
-  statfs(path) {
+  // WASI does not tell how much room there is: zero, as file systems without a size say.
+  statfs(path, options) {
     path = toPath(path);
+    const { bigint = false } = statOptions(options);
     return () => {
-      throw uvException(ENOSYS, 'statfs', path);
+      existing(path, 'statfs');
+      const number = bigint ? BigInt : Number;
+      return Object.assign(new StatFs(), {
+        type: number(0), bsize: number(4096), blocks: number(0), bfree: number(0), bavail: number(0), files: number(0), ffree: number(0),
+      });
     };
   },
 };

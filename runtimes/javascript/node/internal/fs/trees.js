@@ -49,14 +49,15 @@ function makeDirectories(path) {
   throw uvException(result, 'mkdir', path);
 }
 
-function list(root, path, options, found) {
+/** `below` is the path from where the listing began. */
+function list(path, below, options, found) {
   for (const entry of entriesOf(path)) {
     const { name } = entry;
     const whole = join(path, name);
     const type = options.withFileTypes || options.recursive ? entryType(entry.type, whole) : 0;
     if (options.withFileTypes) found.push(new Dirent(encoded(name, options.encoding), path, type));
-    else found.push(encoded(path === root ? name : join(path.slice(root.length).replace(/^\/+/, ''), name), options.encoding));
-    if (options.recursive && type === UV_DIRENT_DIR) options.later.push(whole);
+    else found.push(encoded(below === '' ? name : `${below}/${name}`, options.encoding));
+    if (options.recursive && type === UV_DIRENT_DIR) options.later.push([whole, below === '' ? name : `${below}/${name}`]);
   }
 }
 
@@ -90,8 +91,7 @@ export const trees = {
     toMode(mode, 'mode');
     return () => {
       if (recursive) {
-        const first = makeDirectories(absolute(path).replace(/(?<=.)\/+$/, ''));
-        return first;
+        return makeDirectories(path.replace(/(?<=.)\/+$/, ''));
       }
       const result = binding.mkdir(absolute(path).replace(/(?<=.)\/+$/, ''));
       if (result < 0) throw uvException(result, 'mkdir', path);
@@ -104,10 +104,10 @@ export const trees = {
     path = toPath(path);
     if (recursive !== undefined) validateBoolean(recursive, 'options.recursive');
     return () => {
-      const later = [path];
+      const later = [[path, '']];
       const found = [];
       const wanted = { encoding, recursive, withFileTypes: Boolean(withFileTypes), later };
-      for (let i = 0; i < later.length; i++) list(path, later[i], wanted, found);
+      for (let i = 0; i < later.length; i++) list(later[i][0], later[i][1], wanted, found);
       return found;
     };
   },

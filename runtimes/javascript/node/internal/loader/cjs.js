@@ -126,6 +126,7 @@ Module.prototype._compile = function _compile(content, filename) {
 };
 
 function execute(module, body, filename) {
+  binding.forgetThrow();
   return apply(body, module.exports, [module.exports, makeRequire(module), module, filename, dirname(filename)]);
 }
 
@@ -154,6 +155,8 @@ Module._extensions['.json'] = function json(module, filename) {
     module.exports = parse(text);
   } catch (error) {
     error.message = `${filename}: ${error.message}`;
+    // In Node's own code the call has no receiver, and its frame is shown.
+    error.stack = error.stack.replace(error.message, () => `${error.message}\n    at parse (<anonymous>)`);
     throw error;
   }
 };

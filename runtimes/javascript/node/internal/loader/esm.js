@@ -7,6 +7,7 @@ import { rejection } from '../rejections.js';
 import { builtin, builtinName } from './builtins.js';
 import { Module, loadFile, useRequireModule } from './cjs.js';
 import { betterError, checkExtension, formatOf, javascriptOf, sourceOf } from './formats.js';
+import { decorateLink } from './links.js';
 import { exportNames } from './lexer.js';
 import { resolveImport } from './resolve.js';
 import { pathOf, splitUrl, urlOf } from './urls.js';
@@ -40,7 +41,7 @@ function checkAttributes(attributes) {
 }
 
 /** The name of the module that `specifier` means in the module or file `base`. */
-function resolve(specifier, base, attributes) {
+function resolve(specifier, base, attributes, anyhow) {
   checkAttributes(attributes);
   const name = builtinName(specifier);
   if (name !== undefined) return `node:${name}`;
@@ -49,9 +50,9 @@ function resolve(specifier, base, attributes) {
   const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(specifier);
   if (scheme && scheme[1] !== 'file') {
     throw nodeError(Error, 'ERR_UNSUPPORTED_ESM_URL_SCHEME',
-      `Only URLs with a scheme in: file, data, and node are supported by the default ESM loader. Received protocol '${scheme[1]}:'`);
+      `Only URLs with a scheme in: file and data are supported by the default ESM loader. Received protocol '${scheme[1]}:'`);
   }
-  const found = resolveImport(specifier, baseOf(base));
+  const found = resolveImport(specifier, baseOf(base), anyhow);
   return found.bare === undefined ? urlOf(found.file) + found.suffix : resolve(found.bare, found.from);
 }
 
@@ -143,7 +144,7 @@ function meta(object, name) {
     put('filename', file);
   }
   put('main', name === mainUrl);
-  put('resolve', (specifier) => resolve(`${specifier}`, name));
+  put('resolve', (specifier) => resolve(`${specifier}`, name, undefined, true));
   put('url', name);
 }
 
@@ -151,7 +152,11 @@ binding.setHooks(resolve, load, meta, betterError, rejection);
 
 /** Loads and evaluates the module: [promise of its end, or undefined inside of a cycle; namespace]. */
 export function importNow(url) {
-  return binding.importNow(url, '/');
+  try {
+    return binding.importNow(url, '/');
+  } catch (error) {
+    throw decorateLink(error);
+  }
 }
 
 const ignore = () => {};

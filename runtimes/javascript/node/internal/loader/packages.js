@@ -78,7 +78,7 @@ function target(pkg, value, star, key, isImports, conditions, base) {
   if (typeof value === 'string') {
     const filled = star === null ? value : value.replaceAll('*', () => star);
     if (!value.startsWith('./')) {
-      if (isImports && !value.startsWith('../') && !value.startsWith('/')) return { bare: filled, from: `${pkg.directory}/` };
+      if (isImports && !value.startsWith('../') && !value.startsWith('/')) return { bare: filled, from: pkg.file };
       throw invalidTarget(pkg, key, value, isImports, base);
     }
     if (INVALID.test(value.slice(2))) throw invalidTarget(pkg, key, value, isImports, base);
@@ -157,7 +157,10 @@ export function exportsTarget(pkg, subpath, conditions, base) {
 export function importsTarget(specifier, base, conditions) {
   const pkg = packageOf(base);
   const table = pkg?.data.imports;
-  if (specifier !== '#' && !specifier.startsWith('#/') && table !== null && typeof table === 'object') {
+  if (specifier === '#' || specifier.startsWith('#/')) {
+    throw nodeError(TypeError, 'ERR_INVALID_MODULE_SPECIFIER', `Invalid module "${specifier}" is not a valid internal imports specifier name imported from ${base}`);
+  }
+  if (table !== null && typeof table === 'object') {
     const found = match(pkg, table, specifier, true, conditions, base);
     if (found !== undefined && found !== null) return found;
   }

@@ -2,6 +2,8 @@
 
 import posix from '../../modules/path.js';
 import { nodeError } from '../errors.js';
+import { isGranted } from '../cwd.js';
+import { rememberPlaces } from '../uncaught.js';
 import { isDirectory, isFile, realFile } from './files.js';
 import { exportsTarget, importsTarget, packageIn, packageOf, splitBare } from './packages.js';
 import { splitUrl, urlOf } from './urls.js';
@@ -60,11 +62,12 @@ export function modulePaths(directory) {
 
 function notFound(specifier, parents, looked) {
   let message = `Cannot find module '${specifier}'`;
-  if (parents.length > 0) message += `\nRequire stack:\n- ${parents.join('\n- ')}`;
-  if (looked) message += `\nLooked in:\n- ${looked.join('\n- ')}`;
+  if (parents?.length > 0) message += `\nRequire stack:\n- ${parents.join('\n- ')}`;
+  const places = looked?.filter(isGranted);
+  if (places?.length > 0) message += `\nLooked in:\n- ${places.join('\n- ')}`;
   const error = new Error(message);
   error.code = 'MODULE_NOT_FOUND';
-  error.requireStack = parents;
+  if (parents) error.requireStack = parents;
   return error;
 }
 
@@ -86,7 +89,7 @@ export function resolveRequire(specifier, base, paths, parents) {
   if (specifier[0] === '#') {
     const found = importsTarget(specifier, base, REQUIRE);
     if (typeof found !== 'string') return resolveRequire(found.bare, found.from, modulePaths(dirname(found.from)), parents);
-    if (!isFile(found)) throw notFound(found, parents);
+    if (!isFile(found)) throw notFound(found);
     return realFile(found);
   }
   let name;
@@ -103,7 +106,7 @@ export function resolveRequire(specifier, base, paths, parents) {
     const pkg = packageIn(directory);
     if (pkg && pkg.data.exports != null) {
       const found = exportsTarget(pkg, subpath, REQUIRE);
-      if (!isFile(found)) throw notFound(found, parents);
+      if (!isFile(found)) throw notFound(found);
       return realFile(found);
     }
     const found = asAny(`${paths[i]}/${specifier}`);
@@ -113,9 +116,10 @@ export function resolveRequire(specifier, base, paths, parents) {
 }
 
 function missing(path, base, kind = 'module', looked) {
-  let message = `Cannot find ${kind} '${path}' imported from ${base}`;
-  if (looked) message += `\nLooked in:\n- ${looked.join('\n- ')}`;
-  return nodeError(Error, 'ERR_MODULE_NOT_FOUND', message, kind === 'module' ? { url: urlOf(path) } : undefined);
+  const message = `Cannot find ${kind} '${path}' imported from ${base}`;
+  const error = nodeError(Error, 'ERR_MODULE_NOT_FOUND', message, kind === 'module' ? { url: urlOf(path) } : undefined);
+  if (looked) rememberPlaces(error, looked.filter(isGranted));
+  return error;
 }
 
 /** An ES module is asked for with its whole name; TypeScript files may leave out or swap the extension. */
@@ -163,8 +167,11 @@ function importBare(specifier, base) {
   throw missing(name, base, 'package', paths);
 }
 
-/** What `import specifier` in the file `base` means: a file and what follows `?` in the specifier. */
-export function resolveImport(specifier, base) {
+/** What `import specifier` in the file `base` means: a file and what follows `?` in the specifier. With `anyhow`, of
+ * what is named by its path the file need not exist. */
+export function resolveImport(specifier, base, anyhow = false) {
+  const exact = anyhow ? (path) => path : exactFile;
+  const real = anyhow ? (path) => path : realFile;
   if (specifier[0] === '#') {
     const found = importsTarget(specifier, base, IMPORT);
     if (typeof found !== 'string') return { bare: found.bare, from: found.from };
@@ -172,13 +179,13 @@ export function resolveImport(specifier, base) {
   }
   if (specifier.startsWith('file:')) {
     const { path, suffix } = splitUrl(specifier);
-    return { file: realFile(exactFile(path, base)), suffix };
+    return { file: real(exact(path, base)), suffix };
   }
   if (isRelative(specifier)) {
     const { path, suffix } = splitUrl(`file:${specifier.startsWith('/') ? '//' : '///'}${specifier}`);
     const whole = specifier.startsWith('/') ? path : resolve(dirname(base), path.slice(1));
-    if (specifier.endsWith('/')) exactFile(`${whole}/`, base);
-    return { file: realFile(exactFile(whole, base)), suffix };
+    const isFolder = path.endsWith('/') && whole !== '/';
+    return { file: real(exact(isFolder ? `${whole}/` : whole, base)), suffix };
   }
   return { file: realFile(importBare(specifier, base)), suffix: '' };
 }

@@ -102,9 +102,12 @@ const hex = whole({
   name: 'hex',
   byteLength: (text) => text.length >>> 1,
   encode(text) {
-    // Up to the first pair that is no number.
-    const valid = /^(?:[0-9a-fA-F]{2})*/.exec(text)[0];
-    return fromHex.call(Uint8Array, valid);
+    try {
+      return fromHex.call(Uint8Array, text.length % 2 === 0 ? text : text.slice(0, -1));
+    } catch {
+      // Up to the first pair that is no number.
+      return fromHex.call(Uint8Array, /^(?:[0-9a-fA-F]{2})*/.exec(text)[0]);
+    }
   },
   decode: (bytes, start, end) => apply(toHex, view(bytes, start, end), []),
 });

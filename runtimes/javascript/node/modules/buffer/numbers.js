@@ -41,6 +41,12 @@ function checkValue(value, min, max, size) {
 }
 
 function readUnsigned(buffer, offset, size, little) {
+  if (size === 4) {
+    return little
+      ? (buffer[offset] | (buffer[offset + 1] << 8) | (buffer[offset + 2] << 16)) + buffer[offset + 3] * 0x1000000
+      : buffer[offset] * 0x1000000 + ((buffer[offset + 1] << 16) | (buffer[offset + 2] << 8) | buffer[offset + 3]);
+  }
+  if (size === 2) return little ? buffer[offset] | (buffer[offset + 1] << 8) : (buffer[offset] << 8) | buffer[offset + 1];
   let value = 0;
   if (little) for (let index = size - 1; index >= 0; index--) value = value * 256 + buffer[offset + index];
   else for (let index = 0; index < size; index++) value = value * 256 + buffer[offset + index];

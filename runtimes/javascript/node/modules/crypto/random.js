@@ -6,9 +6,9 @@ import { validateBoolean, validateFunction, validateNumber, validateObject } fro
 import { defer } from '../../internal/task.js';
 import { Buffer } from '../buffer/buffer.js';
 import { classOf, typedArrayName } from '../util/types.js';
+import { DOMException } from '../../globals/dom_exception.js';
 
 const MAX = 2 ** 31 - 1;
-const DOMException = globalThis.DOMException;
 
 function checkedSize(size, name = 'size', max = MAX) {
   validateNumber(size, name);

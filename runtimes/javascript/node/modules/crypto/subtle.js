@@ -12,8 +12,8 @@ import { digestFor, keyedDigest } from './digests.js';
 import { hkdfBytes, pbkdf2Bytes, timingSafeEqual } from './kdf.js';
 import { keepSecret, secretOf } from './keys.js';
 import { getRandomValues, randomUUID } from './random.js';
+import { DOMException } from '../../globals/dom_exception.js';
 
-const DOMException = globalThis.DOMException;
 const kMake = Symbol('make');
 
 const fail = (message, name) => new DOMException(message, name);

@@ -21,6 +21,7 @@ promises.open = async function open(path, flags, mode) {
 
 const { readFile, writeFile } = promises;
 promises.readFile = async function readFileOf(path, options) {
+  if (typeof path === 'number') throw invalidArgType('path', ['string', 'Buffer', 'URL', 'FileHandle'], path);
   return path instanceof FileHandle ? path.readFile(options) : readFile(path, options);
 };
 promises.writeFile = async function writeFileOf(path, data, options) {

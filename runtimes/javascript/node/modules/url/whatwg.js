@@ -14,8 +14,29 @@ export function invalidUrl(input, base) {
   return nodeError(TypeError, 'ERR_INVALID_URL', 'Invalid URL', properties);
 }
 
+// Addresses that are written as the parser would leave them: no escapes to make, no dots to resolve, no odd hosts.
+const PLAIN = /^(https?|file):\/\/([a-z][a-z0-9-]*(?:\.[a-z0-9-]+)*\.[a-z]{2,}|localhost|)(?::(\d{1,4}))?((?:\/[\w\-.~!$&'()*+,;=:@%]*)*)(\?[\w\-.~!$&()*+,;=:@%/?]*)?(#[\w\-.~!$&'()*+,;=:@%/?]*)?$/;
+const NOT_PLAIN = /\/\.|xn--|%2e|\/[a-z][:|](?:\/|$)/i;
+const DEFAULT_PORTS = { http: 80, https: 443 };
+
+/** The record of a plain address, by one look instead of the parser's walk from character to character. */
+function plainRecord(input) {
+  if (input.length > 2000) return undefined;
+  const match = PLAIN.exec(input);
+  if (match === null || NOT_PLAIN.test(input)) return undefined;
+  const [, scheme, host, port, path, query, fragment] = match;
+  if ((scheme === 'file') !== (host === '') || (scheme === 'file' && (path === '' || port !== undefined))) return undefined;
+  const number = port === undefined || +port === DEFAULT_PORTS[scheme] ? null : +port;
+  return {
+    scheme, username: '', password: '', host, port: number, path: path === '' ? [''] : path.slice(1).split('/'),
+    query: query === undefined ? null : query.slice(1), fragment: fragment === undefined ? null : fragment.slice(1),
+  };
+}
+
 /** The parsed record, or `undefined`. */
 function parseRecord(input, base) {
+  const plain = plainRecord(input);
+  if (plain !== undefined && (base === undefined || plainRecord(base) !== undefined)) return plain;
   let baseURL = null;
   if (base !== undefined) {
     baseURL = machine.parseURL(base);

@@ -43,7 +43,8 @@ export function describeKind(ctx, value, depth, insideTypedArray) {
     },
   };
   const name = classOf(value);
-  const describe = typeof value === 'function' ? describeFunction : (KINDS[name] ?? (typedArrayName(value) ? describeTypedArray : describePlain));
+  const isError = name === 'Object' && isInstance(value, Error);
+  const describe = typeof value === 'function' ? describeFunction : isError ? describeError : (KINDS[name] ?? (typedArrayName(value) ? describeTypedArray : describePlain));
   return describe(ctx, value, kind, depth) ?? kind;
 }
 
