@@ -30,6 +30,7 @@ mod command_line;
 mod concurrency;
 mod containment;
 mod costs;
+mod engine;
 mod folder;
 mod library;
 mod limits;
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
         ("concurrency", concurrency::trials()),
         ("containment", containment::trials()),
         ("costs", costs::trials()),
+        ("engine", engine::trials()),
         ("library", library::trials()),
         ("limits", limits::trials()),
         ("node", node::trials()),
