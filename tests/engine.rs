@@ -24,7 +24,7 @@ await import(process.argv[2]);
 
 /// What is put in the place of texts in the tests: modules of the engine where no more of them is used
 /// than this, and parts of a test that read what scripts see in Node's form.
-const INSTEAD: [(&str, &str); 7] = [
+const INSTEAD: [(&str, &str); 8] = [
     (
         "import * as std from \"qjs:std\";",
         "const std = { gc: globalThis.gc };",
@@ -34,7 +34,8 @@ const INSTEAD: [(&str, &str); 7] = [
         "const os = { platform: process.platform };",
     ),
     ("    test_eval2();", ""),
-    ("04/07/2024, 01:00:00 AM", "4/7/2024, 1:00:00 AM"),
+    ("\"04/07/2024, 0", "\"4/7/2024, "),
+    ("\"04/07/2024, ", "\"4/7/2024, "),
     ("\ntest_exception_source_pos();", ""),
     ("\ntest_exception_prepare_stack();", ""),
     ("\ntest_exception_stack_size_limit();", ""),

@@ -32,6 +32,7 @@ mod containment;
 mod costs;
 mod engine;
 mod folder;
+mod javascript;
 mod library;
 mod limits;
 mod node;
@@ -57,6 +58,7 @@ fn main() -> ExitCode {
         ("containment", containment::trials()),
         ("costs", costs::trials()),
         ("engine", engine::trials()),
+        ("javascript", javascript::trials()),
         ("library", library::trials()),
         ("limits", limits::trials()),
         ("node", node::trials()),
