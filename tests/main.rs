@@ -30,7 +30,9 @@ mod command_line;
 mod concurrency;
 mod containment;
 mod costs;
+mod engine;
 mod folder;
+mod javascript;
 mod library;
 mod limits;
 mod node;
@@ -55,6 +57,8 @@ fn main() -> ExitCode {
         ("concurrency", concurrency::trials()),
         ("containment", containment::trials()),
         ("costs", costs::trials()),
+        ("engine", engine::trials()),
+        ("javascript", javascript::trials()),
         ("library", library::trials()),
         ("limits", limits::trials()),
         ("node", node::trials()),

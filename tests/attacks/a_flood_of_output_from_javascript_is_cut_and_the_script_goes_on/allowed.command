@@ -1,0 +1,1 @@
+run --max-output 1MiB {skill} main.js -- 2

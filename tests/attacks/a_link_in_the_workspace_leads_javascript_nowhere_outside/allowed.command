@@ -1,0 +1,1 @@
+run --virtual-paths --workspace {workspace} {skill} main.js -- relative chained directory/text.txt

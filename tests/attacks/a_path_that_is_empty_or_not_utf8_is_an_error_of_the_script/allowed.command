@@ -1,0 +1,1 @@
+run --virtual-paths {skill} main.js

@@ -1,0 +1,12 @@
+const many = Number(process.argv[2]);
+let done = 0;
+for (let i = 0; i < many; i++) setTimeout(() => done++, 0);
+for (let i = 0; i < many; i++) setImmediate(() => done++);
+for (let i = 0; i < many; i++) process.nextTick(() => done++);
+for (let i = 0; i < many; i++) Promise.resolve().then(() => done++);
+for (let i = 0; i < many; i++) process.on('exit', () => done++);
+let chain = Promise.resolve();
+for (let i = 0; i < many; i++) chain = chain.then(() => done++);
+const never = [];
+for (let i = 0; i < many; i++) never.push(new Promise(() => {}));
+process.on('exit', () => console.log(done / many));

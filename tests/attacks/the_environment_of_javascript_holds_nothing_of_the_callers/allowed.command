@@ -1,0 +1,1 @@
+run --virtual-paths --env SKILLRUN_TEST_SECRET --env MORE=more {skill} main.js

@@ -1,0 +1,3 @@
+await null;
+console.log('begins');
+throw new RangeError('after an await');

@@ -1,0 +1,3 @@
+require('node:fs').readFile(__filename, () => {
+  throw new Error('in a callback');
+});

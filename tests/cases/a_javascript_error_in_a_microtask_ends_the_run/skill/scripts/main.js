@@ -1,0 +1,4 @@
+queueMicrotask(() => {
+  throw new Error('in a microtask');
+});
+setTimeout(() => console.log('never printed'), 50);

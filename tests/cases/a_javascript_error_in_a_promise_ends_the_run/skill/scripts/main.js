@@ -1,0 +1,3 @@
+process.on('exit', (code) => console.log('exit', code));
+Promise.reject(new Error('rejected'));
+setTimeout(() => console.log('never printed'), 50);

@@ -1,0 +1,2 @@
+console.log('loading');
+throw new TypeError('in a sibling');

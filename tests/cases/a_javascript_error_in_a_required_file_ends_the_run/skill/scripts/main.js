@@ -1,0 +1,1 @@
+require('./broken.js');

@@ -1,0 +1,4 @@
+process.nextTick(() => {
+  throw new Error('in a tick');
+});
+setTimeout(() => console.log('never printed'), 50);

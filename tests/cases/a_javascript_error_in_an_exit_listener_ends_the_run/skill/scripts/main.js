@@ -1,0 +1,4 @@
+process.on('exit', (code) => {
+  console.log('exit', code);
+  throw new Error('in an exit listener');
+});

@@ -1,0 +1,2 @@
+import { missing } from './sibling.mjs';
+console.log('never printed', missing);

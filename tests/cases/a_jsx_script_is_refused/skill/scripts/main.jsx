@@ -1,0 +1,2 @@
+// A view.
+export default () => <p>x</p>;

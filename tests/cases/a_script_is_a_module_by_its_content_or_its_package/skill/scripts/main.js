@@ -1,0 +1,2 @@
+import { where } from './typed/inner.js';
+console.log(where, typeof require);

@@ -1,0 +1,2 @@
+console.log(typeof require);
+export const where = 'inner';

@@ -1,0 +1,1 @@
+console.log(typeof require, typeof module, this === module.exports);

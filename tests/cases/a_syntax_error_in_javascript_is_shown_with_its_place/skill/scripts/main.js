@@ -1,0 +1,5 @@
+// A comment.
+const a = 1;
+function f( {
+  return a +;
+}

@@ -1,0 +1,3 @@
+console.log('begins');
+await new Promise(() => {});
+console.log('never printed');

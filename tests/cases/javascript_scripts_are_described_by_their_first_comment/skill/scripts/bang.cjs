@@ -1,0 +1,3 @@
+#!/usr/bin/env node
+/* One line. */
+'use strict';

@@ -1,0 +1,6 @@
+/**
+ * Joins files.
+ *
+ * @example join a b
+ */
+export {};

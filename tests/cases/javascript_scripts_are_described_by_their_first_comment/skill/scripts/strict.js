@@ -1,0 +1,3 @@
+'use strict';
+
+// After a directive.

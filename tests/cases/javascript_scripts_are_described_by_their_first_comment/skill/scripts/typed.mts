@@ -1,0 +1,2 @@
+/** Typed. */
+export const x: number = 1;

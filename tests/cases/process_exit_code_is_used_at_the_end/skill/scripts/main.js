@@ -1,0 +1,2 @@
+process.exitCode = 201;
+console.log('goes on');

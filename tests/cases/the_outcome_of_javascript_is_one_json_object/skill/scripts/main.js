@@ -1,0 +1,3 @@
+console.log('out');
+console.error('err');
+process.exitCode = 3;

@@ -1,0 +1,2 @@
+export type A = string;
+export const a: A = 'a';

@@ -1,0 +1,1 @@
+exports.c = 'c' as string;

@@ -1,0 +1,2 @@
+export interface Named { name: string }
+export type Only = 1;
