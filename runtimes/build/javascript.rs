@@ -56,11 +56,7 @@ pub(crate) fn make(source: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> 
         .arg(recipe.join("build/snapshot.mjs"))
         .args([&engine, &bundle, &memory]);
     run(command, &["the Node layer could not be evaluated"])?;
-    let module = snapshot(
-        &read(&engine)?,
-        read(&memory)?,
-        &["_initialize", "compile", "prepare"],
-    );
+    let module = snapshot(&read(&engine)?, read(&memory)?, &["_initialize", "prepare"]);
     let module = module.map_err(|error| Failure {
         what: format!(
             "cannot put the snapshot into `{}`: {error:#}",

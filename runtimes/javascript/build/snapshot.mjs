@@ -11,9 +11,8 @@ const [engine, bundle, memory] = process.argv.slice(2);
 const [SUCCESS, BADF, NOSYS] = [0, 8, 52];
 const MOMENT = 1_000_000_000n; // nanoseconds
 
-let input;
-let position;
-let output;
+const input = fs.readFileSync(bundle);
+let position = 0;
 let exports;
 
 const view = () => new DataView(exports.memory.buffer);
@@ -64,11 +63,7 @@ const wasi = {
   fd_write(fd, list, count, result) {
     if (fd !== 1 && fd !== 2) return BADF;
     let length = 0;
-    for (const buffer of buffers(list, count)) {
-      if (fd === 1) output.push(Buffer.from(buffer));
-      else fs.writeSync(2, buffer);
-      length += buffer.length;
-    }
+    for (const buffer of buffers(list, count)) length += fs.writeSync(2, buffer);
     view().setUint32(result, length, true);
     return SUCCESS;
   },
@@ -82,15 +77,7 @@ const imports = { $root: {}, wasi_snapshot_preview1: {} };
 for (const { module: from, name } of WebAssembly.Module.imports(module)) {
   imports[from][name] = (from === 'wasi_snapshot_preview1' && wasi[name]) || (() => NOSYS);
 }
-
-// Each step has an instance of its own: what compiling leaves in the memory is no part of the snapshot.
-function step(name, given) {
-  [input, position, output] = [given, 0, []];
-  ({ exports } = new WebAssembly.Instance(module, imports));
-  exports._initialize();
-  exports[name]();
-  return Buffer.concat(output);
-}
-
-step('prepare', step('compile', fs.readFileSync(bundle)));
+({ exports } = new WebAssembly.Instance(module, imports));
+exports._initialize();
+exports.prepare();
 fs.writeFileSync(memory, bytes(0, exports.memory.buffer.byteLength));

@@ -1,4 +1,4 @@
-/* The engine's exports: `compile` and `prepare` compile and evaluate the Node layer, once, when the snapshot is made;
+/* The engine's exports: `prepare` evaluates the Node layer once, when the snapshot is made;
  * `run` runs a script, once, in a copy of that snapshot; `cabi_realloc` gives the host memory for arguments. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +64,7 @@ static _Noreturn void die(const char *what, int status)
 static char *read_input(size_t *length)
 {
     size_t capacity = 1 << 20;
-    char *text = malloc(capacity);
+    char *text = memory_allocate(capacity);
     *length = 0;
     for (;;) {
         if (!text)
@@ -76,15 +76,59 @@ static char *read_input(size_t *length)
             break;
         *length += (size_t)count;
         if (capacity - *length < 2)
-            text = realloc(text, capacity *= 2);
+            text = memory_resize(text, capacity *= 2);
     }
     text[*length] = 0;
     return text;
 }
 
-static void make_interpreter(void)
+/* The Node layer, an expression that gives a function, as bytecode without its text: a function of it that a script
+ * prints then shows `[native code]`, and the snapshot is smaller. An interpreter of its own compiles it, so that
+ * the one in the snapshot lies close together in what that one leaves free. */
+static uint8_t *compile_layer(size_t *size)
 {
-    runtime = JS_NewRuntime();
+    runtime = JS_NewRuntime2(&memory_functions, NULL);
+    context = runtime ? interpreter_new(runtime) : NULL;
+    if (!context)
+        die("no memory for the interpreter", 70);
+    size_t length;
+    char *text = read_input(&length);
+    JSValue code = JS_Eval(context, text, length, "node:internal", JS_EVAL_TYPE_GLOBAL | JS_EVAL_FLAG_COMPILE_ONLY);
+    memory_free(text);
+    if (JS_IsException(code))
+        die("the Node layer does not compile", 70);
+    uint8_t *bytes = JS_WriteObject(context, size, code, JS_WRITE_OBJ_BYTECODE | JS_WRITE_OBJ_STRIP_SOURCE);
+    uint8_t *copy = bytes ? memory_allocate(*size) : NULL;
+    if (!copy)
+        die("no memory for the Node layer", 70);
+    memcpy(copy, bytes, *size);
+    js_free(context, bytes);
+    JS_FreeValue(context, code);
+    JS_FreeContext(context);
+    JS_FreeRuntime(runtime);
+    return copy;
+}
+
+static JSValue read_layer(uint8_t *bytes, size_t size)
+{
+    JSValue code = JS_ReadObject(context, bytes, size, JS_READ_OBJ_BYTECODE);
+    memory_free(bytes);
+    return JS_IsException(code) ? code : JS_EvalFunction(context, code);
+}
+
+/* What is below the stack's end now was left there by calls that have returned. */
+static __attribute__((noinline)) void wipe_stack(void)
+{
+    volatile char here;
+    for (volatile char *at = &here - 4096; at > &here - STACK_SIZE; at--)
+        *at = 0;
+}
+
+__attribute__((export_name("prepare"))) void initialize(void)
+{
+    size_t size;
+    uint8_t *bytes = compile_layer(&size);
+    runtime = JS_NewRuntime2(&memory_functions, NULL);
     if (!runtime)
         die("no memory for the interpreter", 70);
     JS_SetMaxStackSize(runtime, STACK_SIZE);
@@ -92,45 +136,9 @@ static void make_interpreter(void)
     context = interpreter_new(runtime);
     if (!context)
         die("no memory for the interpreter", 70);
-}
-
-/* Compiles the Node layer, an expression that gives a function, from stdin to stdout. The text is left out: a function of
- * the layer that a script prints then shows `[native code]`, and the snapshot is smaller. This is a step of its own, in an
- * instance of its own, because the compiler leaves the heap full of holes. */
-__attribute__((export_name("compile"))) void compile(void)
-{
-    make_interpreter();
-    size_t length, size;
-    char *text = read_input(&length);
-    JSValue code = JS_Eval(context, text, length, "node:internal", JS_EVAL_TYPE_GLOBAL | JS_EVAL_FLAG_COMPILE_ONLY);
-    if (JS_IsException(code))
-        die("the Node layer cannot be compiled", 65);
-    uint8_t *compiled = JS_WriteObject(context, &size, code, JS_WRITE_OBJ_BYTECODE | JS_WRITE_OBJ_STRIP_SOURCE);
-    if (!compiled)
-        die("the Node layer cannot be written", 70);
-    for (size_t done = 0; done < size;) {
-        ssize_t count = write(1, compiled + done, size - done);
-        if (count <= 0)
-            die("the Node layer cannot be written", 74);
-        done += (size_t)count;
-    }
-}
-
-static JSValue load_layer(void)
-{
-    size_t length;
-    char *compiled = read_input(&length);
-    JSValue code = JS_ReadObject(context, (const uint8_t *)compiled, length, JS_READ_OBJ_BYTECODE);
-    free(compiled);
-    return JS_IsException(code) ? code : JS_EvalFunction(context, code);
-}
-
-__attribute__((export_name("prepare"))) void initialize(void)
-{
-    make_interpreter();
     main_function = JS_UNDEFINED;
 
-    JSValue layer = load_layer();
+    JSValue layer = read_layer(bytes, size);
     JSValue binding = JS_IsException(layer) ? JS_EXCEPTION : make_binding(context);
     JSValue done = JS_IsException(binding) ? JS_EXCEPTION
                                            : JS_Call(context, layer, JS_UNDEFINED, 1, (JSValueConst *)&binding);
@@ -140,6 +148,8 @@ __attribute__((export_name("prepare"))) void initialize(void)
     JS_FreeValue(context, binding);
     JS_FreeValue(context, layer);
     JS_RunGC(runtime);
+    memory_keep();
+    wipe_stack();
 }
 
 struct text {
@@ -152,7 +162,7 @@ __attribute__((export_name("cabi_realloc"))) void *cabi_realloc(void *old, size_
     (void)old_size;
     if (size == 0)
         return (void *)align;
-    void *memory = realloc(old, size);
+    void *memory = memory_resize(old, size);
     if (!memory)
         abort();
     return memory;
@@ -173,10 +183,10 @@ static void *give_back(JSRuntime *owner, void *opaque, void *bytes, size_t size)
 {
     (void)owner, (void)opaque;
     if (size == 0) {
-        free(bytes);
+        memory_free(bytes);
         return NULL;
     }
-    return realloc(bytes, size);
+    return memory_resize(bytes, size);
 }
 
 /* run(script, source, args, cwd) → exit code; see the world in wit/. */

@@ -59,6 +59,7 @@ Object.assign(process, {
   ppid: 0,
   debugPort: 9229,
   env,
+  domain: null,
   _exiting: false,
   allowedNodeEnvironmentFlags: new Set(),
   report: undefined,
