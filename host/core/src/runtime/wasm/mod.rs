@@ -224,6 +224,8 @@ fn settings(stack: usize) -> Config {
         .consume_fuel(true)
         .max_wasm_stack(stack)
         .async_stack_size(stack + HOST_STACK)
+        // A snapshot is mapped however little of it is filled, instead of copied at every start.
+        .memory_guaranteed_dense_image_size(256 << 20)
         // None of these is used, and each costs time at every start or load.
         .concurrency_support(false)
         .generate_address_map(false)
