@@ -33,6 +33,7 @@ static JSValue make_binding(JSContext *ctx)
         { entry_functions, 1 },
         { inside_functions, inside_function_count },
         { file_functions, file_function_count },
+        { path_functions, path_function_count },
         { text_functions, text_function_count },
         { system_functions, system_function_count },
         { module_functions, module_function_count },

@@ -33,7 +33,11 @@ void memory_keep(void);
 /* files.c */
 extern const JSCFunctionListEntry file_functions[];
 extern const int file_function_count;
-int files_begin(void);
+
+/* paths.c */
+extern const JSCFunctionListEntry path_functions[];
+extern const int path_function_count;
+void files_begin(void);
 
 /* text.c */
 extern const JSCFunctionListEntry text_functions[];

@@ -1,21 +1,12 @@
-/* Files, as WASI has them. Paths are absolute and normal: the Node layer keeps the current directory.
- * Numbers that leave here are Linux's, as Node on Linux has them: errno, open flags, file types. */
-#include <dirent.h>
+/* Open files, as WASI has them, and what they share with paths.c. Numbers that leave here are Linux's, as Node on Linux has them: errno, open flags, file types. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <wasi/api.h>
-#include <wasi/libc.h>
 
-#include "engine.h"
-
-void __wasilibc_reset_preopens(void);
-void __wasilibc_populate_preopens(void);
-
-enum { LINK_LENGTH_MAX = 65536 };
+#include "files.h"
 
 static const struct { int ours, linux_number; } ERRNO[] = {
     { EPERM, 1 }, { ENOENT, 2 }, { EINTR, 4 }, { EIO, 5 }, { ENXIO, 6 }, { E2BIG, 7 }, { EBADF, 9 },
@@ -29,7 +20,7 @@ static const struct { int ours, linux_number; } ERRNO[] = {
     { ENOTCAPABLE, 13 },
 };
 
-static JSValue failure(JSContext *ctx)
+JSValue file_failure(JSContext *ctx)
 {
     for (size_t i = 0; i < sizeof ERRNO / sizeof *ERRNO; i++)
         if (ERRNO[i].ours == errno)
@@ -37,13 +28,13 @@ static JSValue failure(JSContext *ctx)
     return JS_NewInt32(ctx, -5);
 }
 
-static JSValue done(JSContext *ctx, int result)
+JSValue file_done(JSContext *ctx, int result)
 {
-    return result < 0 ? failure(ctx) : JS_NewInt32(ctx, 0);
+    return result < 0 ? file_failure(ctx) : JS_NewInt32(ctx, 0);
 }
 
 /* NULL with an exception pending. The Node layer refuses NUL in a path first, with Node's words. */
-static const char *path_of(JSContext *ctx, JSValueConst value)
+const char *path_of(JSContext *ctx, JSValueConst value)
 {
     size_t length;
     const char *path = JS_ToCStringLen(ctx, &length, value);
@@ -73,7 +64,7 @@ static BINDING(file_open)
     if (!path)
         return JS_EXCEPTION;
     int fd = open(path, flags);
-    JSValue result = fd < 0 ? failure(ctx) : JS_NewInt32(ctx, fd);
+    JSValue result = fd < 0 ? file_failure(ctx) : JS_NewInt32(ctx, fd);
     JS_FreeCString(ctx, path);
     return result;
 }
@@ -83,7 +74,7 @@ static BINDING(file_close)
     int32_t fd;
     if (JS_ToInt32(ctx, &fd, argv[0]))
         return JS_EXCEPTION;
-    return done(ctx, close(fd));
+    return file_done(ctx, close(fd));
 }
 
 /* The arguments (fd, bytes, offset, length, position) that reading and writing share. */
@@ -131,7 +122,7 @@ static BINDING(file_read)
     if (fstat(t.fd, &status) == 0 && S_ISDIR(status.st_mode))
         reason = EISDIR;
     errno = reason;
-    return failure(ctx);
+    return file_failure(ctx);
 }
 
 static BINDING(file_write)
@@ -143,7 +134,7 @@ static BINDING(file_write)
     do
         count = t.position >= 0 ? pwrite(t.fd, t.bytes, t.length, t.position) : write(t.fd, t.bytes, t.length);
     while (count < 0 && errno == EINTR);
-    return count < 0 ? failure(ctx) : JS_NewInt64(ctx, count);
+    return count < 0 ? file_failure(ctx) : JS_NewInt64(ctx, count);
 }
 
 /* writeText(fd, string): all of it as UTF-8, for the standard streams. */
@@ -163,7 +154,7 @@ static BINDING(file_write_text)
         if (count < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
         if (count < 0) {
-            result = failure(ctx);
+            result = file_failure(ctx);
             break;
         }
         written += (size_t)count;
@@ -178,7 +169,7 @@ static JSValue number_of(JSContext *ctx, uint64_t value)
 }
 
 /* [type bits of the mode, dev, ino, nlink, size, then seconds and nanoseconds of atime, mtime, ctime] */
-static JSValue status_of(JSContext *ctx, const struct stat *status)
+JSValue status_of(JSContext *ctx, const struct stat *status)
 {
     int type = S_ISREG(status->st_mode)   ? 0100000
                : S_ISDIR(status->st_mode) ? 0040000
@@ -200,142 +191,13 @@ static JSValue status_of(JSContext *ctx, const struct stat *status)
     return JS_NewArrayFrom(ctx, sizeof fields / sizeof *fields, fields);
 }
 
-/* stat(path, follow) */
-static BINDING(file_stat)
-{
-    struct stat status;
-    bool follow = JS_ToBool(ctx, argv[1]);
-    const char *path = path_of(ctx, argv[0]);
-    if (!path)
-        return JS_EXCEPTION;
-    int result = follow ? stat(path, &status) : lstat(path, &status);
-    JSValue value = result < 0 ? failure(ctx) : status_of(ctx, &status);
-    JS_FreeCString(ctx, path);
-    return value;
-}
-
 static BINDING(file_fstat)
 {
     int32_t fd;
     struct stat status;
     if (JS_ToInt32(ctx, &fd, argv[0]))
         return JS_EXCEPTION;
-    return fstat(fd, &status) < 0 ? failure(ctx) : status_of(ctx, &status);
-}
-
-static int entry_type(unsigned char type)
-{
-    switch (type) {
-    case DT_REG: return 1;
-    case DT_DIR: return 2;
-    case DT_LNK: return 3;
-    case DT_CHR: return 6;
-    case DT_BLK: return 7;
-    default: return 0;
-    }
-}
-
-/* [name, type, name, type, …], the types as libuv counts them. */
-static BINDING(file_readdir)
-{
-    const char *path = path_of(ctx, argv[0]);
-    if (!path)
-        return JS_EXCEPTION;
-    DIR *directory = opendir(path);
-    JSValue result = directory ? JS_NewArray(ctx) : failure(ctx);
-    JS_FreeCString(ctx, path);
-    if (!directory || JS_IsException(result))
-        goto end;
-    uint32_t count = 0;
-    for (;;) {
-        errno = 0;
-        struct dirent *entry = readdir(directory);
-        if (!entry) {
-            if (errno) {
-                JS_FreeValue(ctx, result);
-                result = failure(ctx);
-            }
-            break;
-        }
-        const char *name = entry->d_name;
-        if (!strcmp(name, ".") || !strcmp(name, ".."))
-            continue;
-        if (JS_SetPropertyUint32(ctx, result, count++, JS_NewString(ctx, name)) < 0 ||
-            JS_SetPropertyUint32(ctx, result, count++, JS_NewInt32(ctx, entry_type(entry->d_type))) < 0) {
-            JS_FreeValue(ctx, result);
-            result = JS_EXCEPTION;
-            break;
-        }
-    }
-end:
-    if (directory)
-        closedir(directory);
-    return result;
-}
-
-static JSValue on_path(JSContext *ctx, JSValueConst value, int (*operation)(const char *))
-{
-    const char *path = path_of(ctx, value);
-    if (!path)
-        return JS_EXCEPTION;
-    JSValue result = done(ctx, operation(path));
-    JS_FreeCString(ctx, path);
-    return result;
-}
-
-static int make_directory(const char *path)
-{
-    return mkdir(path, 0777);
-}
-
-static BINDING(file_mkdir) { return on_path(ctx, argv[0], make_directory); }
-static BINDING(file_rmdir) { return on_path(ctx, argv[0], rmdir); }
-static BINDING(file_unlink) { return on_path(ctx, argv[0], unlink); }
-
-static JSValue on_paths(JSContext *ctx, JSValueConst *values, int (*operation)(const char *, const char *))
-{
-    const char *from = path_of(ctx, values[0]);
-    const char *to = from ? path_of(ctx, values[1]) : NULL;
-    JSValue result = to ? done(ctx, operation(from, to)) : JS_EXCEPTION;
-    JS_FreeCString(ctx, from);
-    JS_FreeCString(ctx, to);
-    return result;
-}
-
-static BINDING(file_rename) { return on_paths(ctx, argv, rename); }
-static BINDING(file_link) { return on_paths(ctx, argv, link); }
-/* symlink(target, path) */
-static BINDING(file_symlink) { return on_paths(ctx, argv, symlink); }
-
-static BINDING(file_readlink)
-{
-    const char *path = path_of(ctx, argv[0]);
-    if (!path)
-        return JS_EXCEPTION;
-    char *target = js_malloc(ctx, LINK_LENGTH_MAX);
-    JSValue result = JS_EXCEPTION;
-    if (target) {
-        ssize_t length = readlink(path, target, LINK_LENGTH_MAX);
-        result = length < 0 ? failure(ctx) : JS_NewStringLen(ctx, target, (size_t)length);
-        js_free(ctx, target);
-    }
-    JS_FreeCString(ctx, path);
-    return result;
-}
-
-/* access(path, mode) with the bits of access(2). */
-static BINDING(file_access)
-{
-    int32_t mode;
-    if (JS_ToInt32(ctx, &mode, argv[1]))
-        return JS_EXCEPTION;
-    int wanted = (mode & 4 ? R_OK : 0) | (mode & 2 ? W_OK : 0) | (mode & 1 ? X_OK : 0);
-    const char *path = path_of(ctx, argv[0]);
-    if (!path)
-        return JS_EXCEPTION;
-    JSValue result = done(ctx, access(path, wanted ? wanted : F_OK));
-    JS_FreeCString(ctx, path);
-    return result;
+    return fstat(fd, &status) < 0 ? file_failure(ctx) : status_of(ctx, &status);
 }
 
 static BINDING(file_truncate)
@@ -344,7 +206,7 @@ static BINDING(file_truncate)
     int64_t length;
     if (JS_ToInt32(ctx, &fd, argv[0]) || JS_ToInt64(ctx, &length, argv[1]))
         return JS_EXCEPTION;
-    return done(ctx, ftruncate(fd, length));
+    return file_done(ctx, ftruncate(fd, length));
 }
 
 static BINDING(file_sync)
@@ -352,11 +214,11 @@ static BINDING(file_sync)
     int32_t fd;
     if (JS_ToInt32(ctx, &fd, argv[0]))
         return JS_EXCEPTION;
-    return done(ctx, fsync(fd));
+    return file_done(ctx, fsync(fd));
 }
 
 /* Seconds since 1970 as the two numbers that files keep; earlier times round down as well. */
-static int time_of(JSContext *ctx, JSValueConst value, struct timespec *time)
+int time_of(JSContext *ctx, JSValueConst value, struct timespec *time)
 {
     double seconds;
     if (JS_ToFloat64(ctx, &seconds, value))
@@ -375,62 +237,13 @@ static int time_of(JSContext *ctx, JSValueConst value, struct timespec *time)
     return 0;
 }
 
-/* utimes(path, atime, mtime, follow) */
-static BINDING(file_utimes)
-{
-    struct timespec times[2];
-    if (time_of(ctx, argv[1], &times[0]) || time_of(ctx, argv[2], &times[1]))
-        return JS_EXCEPTION;
-    int flags = JS_ToBool(ctx, argv[3]) ? 0 : AT_SYMLINK_NOFOLLOW;
-    const char *path = path_of(ctx, argv[0]);
-    if (!path)
-        return JS_EXCEPTION;
-    JSValue result = done(ctx, utimensat(AT_FDCWD, path, times, flags));
-    JS_FreeCString(ctx, path);
-    return result;
-}
-
 static BINDING(file_futimes)
 {
     int32_t fd;
     struct timespec times[2];
     if (JS_ToInt32(ctx, &fd, argv[0]) || time_of(ctx, argv[1], &times[0]) || time_of(ctx, argv[2], &times[1]))
         return JS_EXCEPTION;
-    return done(ctx, futimens(fd, times));
-}
-
-/* The directories that were granted, as absolute paths. */
-static BINDING(file_preopens)
-{
-    JSValue list = JS_NewArray(ctx);
-    if (JS_IsException(list))
-        return list;
-    uint32_t count = 0;
-    __wasi_prestat_t prestat;
-    for (__wasi_fd_t fd = 3; __wasi_fd_prestat_get(fd, &prestat) == 0; fd++) {
-        size_t length = prestat.u.dir.pr_name_len;
-        char *name = js_malloc(ctx, length + 1);
-        if (!name)
-            goto fail;
-        JSValue path = __wasi_fd_prestat_dir_name(fd, (uint8_t *)name, length) == 0
-                           ? JS_NewStringLen(ctx, name, length)
-                           : JS_NewString(ctx, "/");
-        js_free(ctx, name);
-        if (JS_SetPropertyUint32(ctx, list, count++, path) < 0)
-            goto fail;
-    }
-    return list;
-fail:
-    JS_FreeValue(ctx, list);
-    return JS_EXCEPTION;
-}
-
-/* libc learnt the granted directories when the snapshot was made, and there were none. */
-int files_begin(void)
-{
-    __wasilibc_reset_preopens();
-    __wasilibc_populate_preopens();
-    return 0;
+    return file_done(ctx, futimens(fd, times));
 }
 
 const JSCFunctionListEntry file_functions[] = {
@@ -439,21 +252,9 @@ const JSCFunctionListEntry file_functions[] = {
     JS_CFUNC_DEF("read", 5, file_read),
     JS_CFUNC_DEF("write", 5, file_write),
     JS_CFUNC_DEF("writeText", 2, file_write_text),
-    JS_CFUNC_DEF("stat", 2, file_stat),
     JS_CFUNC_DEF("fstat", 1, file_fstat),
-    JS_CFUNC_DEF("readdir", 1, file_readdir),
-    JS_CFUNC_DEF("mkdir", 1, file_mkdir),
-    JS_CFUNC_DEF("rmdir", 1, file_rmdir),
-    JS_CFUNC_DEF("unlink", 1, file_unlink),
-    JS_CFUNC_DEF("rename", 2, file_rename),
-    JS_CFUNC_DEF("link", 2, file_link),
-    JS_CFUNC_DEF("symlink", 2, file_symlink),
-    JS_CFUNC_DEF("readlink", 1, file_readlink),
-    JS_CFUNC_DEF("access", 2, file_access),
     JS_CFUNC_DEF("truncate", 2, file_truncate),
     JS_CFUNC_DEF("sync", 1, file_sync),
-    JS_CFUNC_DEF("utimes", 4, file_utimes),
     JS_CFUNC_DEF("futimes", 3, file_futimes),
-    JS_CFUNC_DEF("preopens", 0, file_preopens),
 };
 const int file_function_count = sizeof file_functions / sizeof *file_functions;

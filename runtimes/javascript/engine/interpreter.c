@@ -7,6 +7,7 @@
 
 #include "inside/heap.c"
 #include "inside/values.c"
+#include "inside/frames.c"
 #include "inside/stack.c"
 #include "inside/modules.c"
 

@@ -7,6 +7,7 @@ JSContext *interpreter_new(JSRuntime *runtime)
     if (ctx) {
         ctx->random_state = 1;
         ctx->hash_seed = 1;
+        ctx->time_origin = 0;
     }
     return ctx;
 }

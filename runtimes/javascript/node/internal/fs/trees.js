@@ -91,7 +91,12 @@ export const trees = {
     toMode(mode, 'mode');
     return () => {
       if (recursive) {
-        return makeDirectories(path.replace(/(?<=.)\/+$/, ''));
+        try {
+          return makeDirectories(path.replace(/(?<=.)\/+$/, ''));
+        } catch (error) {
+          // Nothing above it can be made either: the path that was asked for is what says something.
+          throw error.path === '/' ? uvException(error.errno, 'mkdir', path) : error;
+        }
       }
       const result = binding.mkdir(absolute(path).replace(/(?<=.)\/+$/, ''));
       if (result < 0) throw uvException(result, 'mkdir', path);
