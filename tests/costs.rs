@@ -200,6 +200,7 @@ fn the_clock_is_looked_at_after_every_recount_of_the_scratch_directory() {
          def grow(): os.ftruncate(file, 4096); os.ftruncate(file, 0)\n\
          more, left = open('/tmp/f', 'ab', 0), iter(range(2, held))\n\
          def drain(): os.rmdir(f'/tmp/{next(left)}'); more.write(b'x' * 4096)\n\
+         if how == 'drain': more.write(b'x' * 4096)\n\
          for _ in range(rounds): globals()[how]()\nprint('done')\n",
     );
     let (host, skill) = (host(&place), skill(&place));

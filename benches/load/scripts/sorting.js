@@ -4,10 +4,10 @@ const numbers = Array.from({ length: 60_000 }, () => {
   state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
   return state >>> 8;
 });
-const turned = (text) => [...text].reverse().join('');
 const texts = numbers
   .map((number) => number.toString(16))
-  .sort((a, b) => a.length - b.length || (turned(a) < turned(b) ? -1 : 1));
+  .map((text) => ({ text, turned: [...text].reverse().join('') }))
+  .sort((a, b) => a.text.length - b.text.length || (a.turned < b.turned ? -1 : a.turned > b.turned ? 1 : 0));
 const records = numbers.map((n) => ({ n, r: n % 977 })).sort((a, b) => a.r - b.r);
 
 function mergeSort(items) {
@@ -26,4 +26,4 @@ function mergeSort(items) {
 
 const own = mergeSort(numbers.slice(0, 30_000));
 const built = Float64Array.from(numbers.slice(0, 30_000)).sort();
-console.log(texts[0], records.at(-1).r, own.every((number, at) => number === built[at]));
+console.log(texts[0].text, records.at(-1).r, own.every((number, at) => number === built[at]));

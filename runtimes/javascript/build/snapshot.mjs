@@ -1,4 +1,4 @@
-// Lets the engine evaluate the Node layer once and writes down its memory.
+// Lets the engine compile the Node layer and evaluate it, once, and writes down its memory.
 // usage: node snapshot.mjs ENGINE BUNDLE MEMORY
 //
 // What the engine sees of the world meanwhile is the same on every machine: the bundle on its standard

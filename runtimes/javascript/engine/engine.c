@@ -64,7 +64,7 @@ static _Noreturn void die(const char *what, int status)
 static char *read_input(size_t *length)
 {
     size_t capacity = 1 << 20;
-    char *text = malloc(capacity);
+    char *text = memory_allocate(capacity);
     *length = 0;
     for (;;) {
         if (!text)
@@ -76,34 +76,59 @@ static char *read_input(size_t *length)
             break;
         *length += (size_t)count;
         if (capacity - *length < 2)
-            text = realloc(text, capacity *= 2);
+            text = memory_resize(text, capacity *= 2);
     }
     text[*length] = 0;
     return text;
 }
 
-/* The Node layer, an expression that gives a function, compiled and without its text: a function of it that a script
- * prints then shows `[native code]`, and the snapshot is smaller. */
-static JSValue compile_layer(void)
+/* The Node layer, an expression that gives a function, as bytecode without its text: a function of it that a script
+ * prints then shows `[native code]`, and the snapshot is smaller. An interpreter of its own compiles it, so that
+ * the one in the snapshot lies close together in what that one leaves free. */
+static uint8_t *compile_layer(size_t *size)
 {
-    size_t length, size;
+    runtime = JS_NewRuntime2(&memory_functions, NULL);
+    context = runtime ? interpreter_new(runtime) : NULL;
+    if (!context)
+        die("no memory for the interpreter", 70);
+    size_t length;
     char *text = read_input(&length);
     JSValue code = JS_Eval(context, text, length, "node:internal", JS_EVAL_TYPE_GLOBAL | JS_EVAL_FLAG_COMPILE_ONLY);
-    free(text);
+    memory_free(text);
     if (JS_IsException(code))
-        return code;
-    uint8_t *stripped = JS_WriteObject(context, &size, code, JS_WRITE_OBJ_BYTECODE | JS_WRITE_OBJ_STRIP_SOURCE);
+        die("the Node layer does not compile", 70);
+    uint8_t *bytes = JS_WriteObject(context, size, code, JS_WRITE_OBJ_BYTECODE | JS_WRITE_OBJ_STRIP_SOURCE);
+    uint8_t *copy = bytes ? memory_allocate(*size) : NULL;
+    if (!copy)
+        die("no memory for the Node layer", 70);
+    memcpy(copy, bytes, *size);
+    js_free(context, bytes);
     JS_FreeValue(context, code);
-    if (!stripped)
-        return JS_EXCEPTION;
-    code = JS_ReadObject(context, stripped, size, JS_READ_OBJ_BYTECODE);
-    js_free(context, stripped);
+    JS_FreeContext(context);
+    JS_FreeRuntime(runtime);
+    return copy;
+}
+
+static JSValue read_layer(uint8_t *bytes, size_t size)
+{
+    JSValue code = JS_ReadObject(context, bytes, size, JS_READ_OBJ_BYTECODE);
+    memory_free(bytes);
     return JS_IsException(code) ? code : JS_EvalFunction(context, code);
+}
+
+/* What is below the stack's end now was left there by calls that have returned. */
+static __attribute__((noinline)) void wipe_stack(void)
+{
+    volatile char here;
+    for (volatile char *at = &here - 4096; at > &here - STACK_SIZE; at--)
+        *at = 0;
 }
 
 __attribute__((export_name("prepare"))) void initialize(void)
 {
-    runtime = JS_NewRuntime();
+    size_t size;
+    uint8_t *bytes = compile_layer(&size);
+    runtime = JS_NewRuntime2(&memory_functions, NULL);
     if (!runtime)
         die("no memory for the interpreter", 70);
     JS_SetMaxStackSize(runtime, STACK_SIZE);
@@ -113,7 +138,7 @@ __attribute__((export_name("prepare"))) void initialize(void)
         die("no memory for the interpreter", 70);
     main_function = JS_UNDEFINED;
 
-    JSValue layer = compile_layer();
+    JSValue layer = read_layer(bytes, size);
     JSValue binding = JS_IsException(layer) ? JS_EXCEPTION : make_binding(context);
     JSValue done = JS_IsException(binding) ? JS_EXCEPTION
                                            : JS_Call(context, layer, JS_UNDEFINED, 1, (JSValueConst *)&binding);
@@ -123,6 +148,8 @@ __attribute__((export_name("prepare"))) void initialize(void)
     JS_FreeValue(context, binding);
     JS_FreeValue(context, layer);
     JS_RunGC(runtime);
+    memory_keep();
+    wipe_stack();
 }
 
 struct text {
@@ -135,7 +162,7 @@ __attribute__((export_name("cabi_realloc"))) void *cabi_realloc(void *old, size_
     (void)old_size;
     if (size == 0)
         return (void *)align;
-    void *memory = realloc(old, size);
+    void *memory = memory_resize(old, size);
     if (!memory)
         abort();
     return memory;
@@ -156,10 +183,10 @@ static void *give_back(JSRuntime *owner, void *opaque, void *bytes, size_t size)
 {
     (void)owner, (void)opaque;
     if (size == 0) {
-        free(bytes);
+        memory_free(bytes);
         return NULL;
     }
-    return realloc(bytes, size);
+    return memory_resize(bytes, size);
 }
 
 /* run(script, source, args, cwd) → exit code; see the world in wit/. */

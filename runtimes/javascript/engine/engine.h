@@ -23,6 +23,13 @@ uint8_t *bytes_of(JSContext *ctx, JSValueConst value, size_t *size);
 extern const JSCFunctionListEntry inside_functions[];
 extern const int inside_function_count;
 
+/* memory.c: the interpreter's allocator. `memory_keep` ends the time in which freed memory is wiped. */
+extern const JSMallocFunctions memory_functions;
+void *memory_allocate(size_t size);
+void *memory_resize(void *memory, size_t size);
+void memory_free(void *memory);
+void memory_keep(void);
+
 /* files.c */
 extern const JSCFunctionListEntry file_functions[];
 extern const int file_function_count;

@@ -30,7 +30,7 @@ static struct file *files;
 
 static struct file *remember(const char *name, size_t length)
 {
-    struct file *file = malloc(sizeof *file + length + 1);
+    struct file *file = memory_allocate(sizeof *file + length + 1);
     if (!file)
         return NULL;
     memcpy(file->name, name, length);
@@ -53,14 +53,14 @@ static BINDING(transpile_source)
     struct transpiled result = { 0 };
     host_transpile(path, path_length, source, source_length, &result);
     value = JS_NewStringLen(ctx, result.text, result.text_length);
-    free(result.text);
+    memory_free(result.text);
     if ((result.failed & 0xFF) != 0) {
         value = JS_IsException(value) ? value : JS_NewArrayFrom(ctx, 1, &value);
         goto end;
     }
     struct file *file = remember(name, name_length);
     if (!file) {
-        free(result.mappings);
+        memory_free(result.mappings);
         JS_FreeValue(ctx, value);
         value = JS_ThrowOutOfMemory(ctx);
         goto end;

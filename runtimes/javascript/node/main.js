@@ -11,6 +11,7 @@ import console from './modules/console.js';
 import module from './modules/module.js';
 import timers from './modules/timers.js';
 import timersPromises from './modules/timers/promises.js';
+import { Atomics } from './internal/atomics.js';
 import { words } from './internal/words/words.js';
 import { queueMicrotask } from './internal/task.js';
 import fs from './modules/fs.js';
@@ -25,9 +26,12 @@ const enumerable = { global: globalThis, clearImmediate, setImmediate, clearInte
 for (const [name, value] of Object.entries(enumerable)) {
   Object.defineProperty(globalThis, name, { value, writable: true, enumerable: true, configurable: true });
 }
-for (const [name, value] of Object.entries({ console, process })) {
+for (const [name, value] of Object.entries({ Atomics, console, process })) {
   Object.defineProperty(globalThis, name, { value, writable: true, enumerable: false, configurable: true });
 }
 Object.defineProperty(globalThis, Symbol.toStringTag, { value: 'global', configurable: true });
+
+// The engine's own, which V8 has not.
+delete globalThis.InternalError;
 
 binding.setMain(run);

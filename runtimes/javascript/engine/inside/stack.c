@@ -176,6 +176,45 @@ static bool put_frame(JSContext *ctx, DynBuf *out, JSStackFrame *frame)
     return shown;
 }
 
+/* The function that awaits what this async function will give: the frame it is suspended in, or NULL. */
+static JSStackFrame *awaiting(JSStackFrame *frame)
+{
+    if (!frame->cur_gc_obj || JS_GC_TYPE(frame->cur_gc_obj) != JS_GC_OBJ_TYPE_ASYNC_FUNCTION)
+        return NULL;
+    JSAsyncFunctionData *function = (JSAsyncFunctionData *)frame->cur_gc_obj;
+    JSValue resolve = function->resolving_funcs[0];
+    if (JS_VALUE_GET_TAG(resolve) != JS_TAG_OBJECT || JS_VALUE_GET_OBJ(resolve)->class_id != JS_CLASS_PROMISE_RESOLVE_FUNCTION)
+        return NULL;
+    JSPromiseData *promise = JS_GetOpaque(JS_VALUE_GET_OBJ(resolve)->u.promise_function_data->promise, JS_CLASS_PROMISE);
+    if (!promise || list_empty(&promise->promise_reactions[0]))
+        return NULL;
+    JSPromiseReactionData *reaction = list_entry(promise->promise_reactions[0].next, JSPromiseReactionData, link);
+    if (JS_VALUE_GET_TAG(reaction->handler) != JS_TAG_OBJECT)
+        return NULL;
+    JSObject *handler = JS_VALUE_GET_OBJ(reaction->handler);
+    if (handler->class_id != JS_CLASS_ASYNC_FUNCTION_RESOLVE || !handler->u.async_function_data->is_active)
+        return NULL;
+    return &handler->u.async_function_data->func_state.frame;
+}
+
+/* The lines for the functions that wait for the last frame; `count` of `limit` lines are there. */
+static void put_awaiting(JSContext *ctx, DynBuf *out, JSStackFrame *frame, int count, int limit)
+{
+    for (frame = awaiting(frame); frame && count < limit; frame = awaiting(frame), count++) {
+        const char *file;
+        int line, column;
+        if (!frame_place(ctx, frame, &file, &line, &column))
+            return;
+        const char *name = get_func_name(ctx, frame->cur_func);
+        if (name && *name && *name != '<')
+            dbuf_printf(out, "\n    at async %s (%s:%d:%d)", name, file, line, column);
+        else
+            dbuf_printf(out, "\n    at async %s:%d:%d", file, line, column);
+        JS_FreeCString(ctx, name);
+        JS_FreeCString(ctx, file);
+    }
+}
+
 /* A property as text; NULL if it is undefined or cannot be had. No exception is left. */
 static const char *text_property(JSContext *ctx, JSValueConst object, JSAtom atom)
 {
@@ -324,9 +363,6 @@ static void note_throw(JSContext *ctx, JSValueConst value, JSStackFrame *frame)
     /* The layer passes an exception on: it was thrown where it was thrown. */
     if (!known && !memcmp(&thrown.value, &value, sizeof value))
         return;
-    /* What the layer throws is shown where a script called it. */
-    while (!known && frame && (frame = frame->prev_frame))
-        known = frame_place(ctx, frame, &file, &line, &column);
     JS_FreeAtom(ctx, thrown.file);
     thrown.value = unsafe_unconst(value);
     thrown.file = JS_ATOM_NULL;
@@ -352,7 +388,7 @@ static BINDING(stack_forget_throw)
     return JS_UNDEFINED;
 }
 
-/* thrownAt(value) → [file, line, column] if the value is the last that was thrown, and a script had a part in it. */
+/* thrownAt(value) → [file, line, column] if the value is the last that was thrown, and a script threw it. */
 static BINDING(stack_thrown_at)
 {
     if (memcmp(&thrown.value, &argv[0], sizeof thrown.value) || thrown.file == JS_ATOM_NULL)
@@ -412,8 +448,15 @@ static JSValue trace_of(JSContext *ctx, JSValueConst error, JSStackFrame *frame,
         }
         JS_FreeCString(ctx, file);
     }
-    for (; frame && count < limit; frame = frame->prev_frame)
-        count += put_frame(ctx, &out, frame);
+    JSStackFrame *last = NULL;
+    for (; frame && count < limit; frame = frame->prev_frame) {
+        bool shown = put_frame(ctx, &out, frame);
+        count += shown;
+        if (shown && !is_native(frame))
+            last = frame;
+    }
+    if (last)
+        put_awaiting(ctx, &out, last, count, limit);
     JSValue stack = dbuf_error(&out) ? JS_NULL
                     : read           ? with_header(ctx, error, (char *)out.buf + 1, out.size - 1)
                                      : JS_NewStringLen(ctx, (char *)out.buf, out.size);

@@ -45,7 +45,11 @@ export class Blob {
     validateObject(options, 'options', { allowArray: true, allowFunction: true, nullable: true });
     const endings = options?.endings === undefined ? 'transparent' : `${options.endings}`;
     if (endings !== 'transparent' && endings !== 'native') {
-      throw nodeError(TypeError, 'ERR_INVALID_ARG_VALUE', `The property 'options.endings' must be one of: 'transparent', 'native'. Received ${inspect(options.endings)}`);
+      throw nodeError(
+        TypeError,
+        'ERR_INVALID_ARG_VALUE',
+        `The property 'options.endings' must be one of: 'transparent', 'native'. Received ${inspect(options.endings)}`,
+      );
     }
     this.#bytes = concat([...sources].map((source) => bytesOf(source, endings)));
     this.#type = cleanType(options?.type === undefined ? '' : `${options.type}`);

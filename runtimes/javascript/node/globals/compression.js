@@ -9,7 +9,11 @@ function pairFor(format, makers, name) {
   format = `${format}`;
   const make = makers[format];
   if (!make) {
-    throw nodeError(TypeError, 'ERR_INVALID_ARG_VALUE', `Failed to construct '${name}': 1st argument '${format}' is not a valid enum value of type CompressionFormat.`);
+    throw nodeError(
+      TypeError,
+      'ERR_INVALID_ARG_VALUE',
+      `Failed to construct '${name}': 1st argument '${format}' is not a valid enum value of type CompressionFormat.`,
+    );
   }
   return duplexToWeb(make());
 }
@@ -18,7 +22,17 @@ export class CompressionStream {
   #pair;
 
   constructor(format) {
-    this.#pair = pairFor(format, { __proto__: null, deflate: zlib.createDeflate, 'deflate-raw': zlib.createDeflateRaw, gzip: zlib.createGzip, brotli: zlib.createBrotliCompress }, 'CompressionStream');
+    this.#pair = pairFor(
+      format,
+      {
+        __proto__: null,
+        deflate: zlib.createDeflate,
+        'deflate-raw': zlib.createDeflateRaw,
+        gzip: zlib.createGzip,
+        brotli: zlib.createBrotliCompress,
+      },
+      'CompressionStream',
+    );
   }
 
   get readable() {
@@ -35,7 +49,17 @@ export class DecompressionStream {
   #pair;
 
   constructor(format) {
-    this.#pair = pairFor(format, { __proto__: null, deflate: zlib.createInflate, 'deflate-raw': zlib.createInflateRaw, gzip: zlib.createGunzip, brotli: zlib.createBrotliDecompress }, 'DecompressionStream');
+    this.#pair = pairFor(
+      format,
+      {
+        __proto__: null,
+        deflate: zlib.createInflate,
+        'deflate-raw': zlib.createInflateRaw,
+        gzip: zlib.createGunzip,
+        brotli: zlib.createBrotliDecompress,
+      },
+      'DecompressionStream',
+    );
   }
 
   get readable() {

@@ -42,8 +42,23 @@ const LABELS = {
   'utf-16le': ['csunicode', 'iso-10646-ucs-2', 'ucs-2', 'unicode', 'unicodefeff', 'utf-16', 'utf-16le'],
   'utf-16be': ['unicodefffe', 'utf-16be'],
   'windows-1252': [
-    'ansi_x3.4-1968', 'ascii', 'cp1252', 'cp819', 'csisolatin1', 'ibm819', 'iso-8859-1', 'iso-ir-100', 'iso8859-1', 'iso88591',
-    'iso_8859-1', 'iso_8859-1:1987', 'l1', 'latin1', 'us-ascii', 'windows-1252', 'x-cp1252',
+    'ansi_x3.4-1968',
+    'ascii',
+    'cp1252',
+    'cp819',
+    'csisolatin1',
+    'ibm819',
+    'iso-8859-1',
+    'iso-ir-100',
+    'iso8859-1',
+    'iso88591',
+    'iso_8859-1',
+    'iso_8859-1:1987',
+    'l1',
+    'latin1',
+    'us-ascii',
+    'windows-1252',
+    'x-cp1252',
   ],
 };
 const NAMES = new Map(Object.entries(LABELS).flatMap(([name, labels]) => labels.map((label) => [label, name])));
@@ -51,7 +66,8 @@ const NAMES = new Map(Object.entries(LABELS).flatMap(([name, labels]) => labels.
 // Where windows-1252 is not Latin-1: 0x80 to 0x9f.
 const WINDOWS_1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ';
 
-const invalidData = (encoding) => nodeError(TypeError, 'ERR_ENCODING_INVALID_ENCODED_DATA', `The encoded data was not valid for encoding ${encoding}`);
+const invalidData = (encoding) =>
+  nodeError(TypeError, 'ERR_ENCODING_INVALID_ENCODED_DATA', `The encoded data was not valid for encoding ${encoding}`);
 
 /** How many bytes at the end of `bytes` are the beginning of a character that may still be completed. */
 function unfinishedUtf8(bytes) {
@@ -129,7 +145,8 @@ export class TextDecoder {
     const stream = Boolean(options?.stream);
     let bytes = joined(this.#pending, bytesOf(input));
     this.#pending = EMPTY;
-    const text = this.#encoding === 'utf-8' ? this.#utf8(bytes, stream) : this.#encoding === 'windows-1252' ? windows1252(bytes) : this.#utf16(bytes, stream);
+    const text =
+      this.#encoding === 'utf-8' ? this.#utf8(bytes, stream) : this.#encoding === 'windows-1252' ? windows1252(bytes) : this.#utf16(bytes, stream);
     return this.#withoutBOM(text, stream);
   }
 

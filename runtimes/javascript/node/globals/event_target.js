@@ -11,9 +11,6 @@ export const kMaxEventTargetListenersWarned = Symbol('events.maxEventTargetListe
 const kIsEventTarget = Symbol.for('nodejs.event_target');
 const customInspect = Symbol.for('nodejs.util.inspect.custom');
 
-/** Called by subclasses that must know when listeners come and go. */
-export const kListenersChanged = Symbol('listenersChanged');
-
 const DEFAULT_MAX_LISTENERS = 10;
 
 /** How event classes print: their name and a few of their properties. */
@@ -77,7 +74,12 @@ export class Event {
 
   [customInspect](depth, options) {
     if (!(#type in this)) throw invalidThis('Event');
-    return show(this, { type: this.#type, defaultPrevented: this.#defaultPrevented, cancelable: this.#cancelable, timeStamp: this.#timeStamp }, depth, options);
+    return show(
+      this,
+      { type: this.#type, defaultPrevented: this.#defaultPrevented, cancelable: this.#cancelable, timeStamp: this.#timeStamp },
+      depth,
+      options,
+    );
   }
 
   initEvent(type, bubbles = false, cancelable = false) {
@@ -174,8 +176,26 @@ for (const name of ['NONE', 'CAPTURING_PHASE', 'AT_TARGET', 'BUBBLING_PHASE']) {
 }
 exposed(
   Event.prototype,
-  ['initEvent', 'stopImmediatePropagation', 'preventDefault', 'target', 'currentTarget', 'srcElement', 'type', 'cancelable',
-    'defaultPrevented', 'timeStamp', 'composedPath', 'returnValue', 'bubbles', 'composed', 'eventPhase', 'cancelBubble', 'stopPropagation', 'isTrusted'],
+  [
+    'initEvent',
+    'stopImmediatePropagation',
+    'preventDefault',
+    'target',
+    'currentTarget',
+    'srcElement',
+    'type',
+    'cancelable',
+    'defaultPrevented',
+    'timeStamp',
+    'composedPath',
+    'returnValue',
+    'bubbles',
+    'composed',
+    'eventPhase',
+    'cancelBubble',
+    'stopPropagation',
+    'isTrusted',
+  ],
   'Event',
 );
 
@@ -222,7 +242,6 @@ export class EventTarget {
     list.push({ listener, capture, once, passive, removed: false });
     signal?.addEventListener('abort', () => this.removeEventListener(type, listener, options), { once: true });
     this.#warn(type, list.length);
-    this[kListenersChanged]?.(type, list.length);
   }
 
   #warn(type, count) {
@@ -251,7 +270,6 @@ export class EventTarget {
     if (position === -1) return;
     list[position].removed = true;
     list.splice(position, 1);
-    this[kListenersChanged]?.(type, list.length);
   }
 
   dispatchEvent(event) {

@@ -111,7 +111,8 @@ const BODY_NAMES = ['body', 'bodyUsed', 'arrayBuffer', 'blob', 'bytes', 'formDat
 
 /** Puts the methods of a body on a class itself, where Node has them. */
 function withBody(Class, names) {
-  for (const name of BODY_NAMES) Object.defineProperty(Class.prototype, name, { ...Object.getOwnPropertyDescriptor(Body.prototype, name), enumerable: true });
+  for (const name of BODY_NAMES)
+    Object.defineProperty(Class.prototype, name, { ...Object.getOwnPropertyDescriptor(Body.prototype, name), enumerable: true });
   exposed(Class.prototype, names, Class.name);
 }
 
@@ -302,7 +303,23 @@ export class Request extends Body {
     return `Request ${inspect({ method, url, headers, destination, referrer, referrerPolicy, mode, credentials, cache, redirect, integrity, keepalive, isReloadNavigation: false, isHistoryNavigation: false, signal }, options)}`;
   }
 }
-withBody(Request, ['method', 'url', 'headers', 'destination', 'referrer', 'referrerPolicy', 'mode', 'credentials', 'cache', 'redirect', 'integrity', 'keepalive', 'signal', 'duplex', 'clone']);
+withBody(Request, [
+  'method',
+  'url',
+  'headers',
+  'destination',
+  'referrer',
+  'referrerPolicy',
+  'mode',
+  'credentials',
+  'cache',
+  'redirect',
+  'integrity',
+  'keepalive',
+  'signal',
+  'duplex',
+  'clone',
+]);
 
 /** `data:` and `blob:` need no network. */
 async function withoutNetwork(url) {
@@ -315,7 +332,7 @@ async function withoutNetwork(url) {
 }
 
 export function fetch(input, init = undefined) {
-  if (arguments.length === 0) return Promise.reject(new TypeError("fetch: 1 argument required, but only 0 present."));
+  if (arguments.length === 0) return Promise.reject(new TypeError('fetch: 1 argument required, but only 0 present.'));
   return fetchAsync(input, init);
 }
 

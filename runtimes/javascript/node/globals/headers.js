@@ -27,7 +27,7 @@ export class Headers {
   constructor(init = undefined) {
     if (init === undefined) return;
     if (init === null || (typeof init !== 'object' && typeof init !== 'function')) {
-      throw new TypeError("Headers constructor: init given is not of type (sequence<sequence<ByteString>> or record<ByteString, ByteString>).");
+      throw new TypeError('Headers constructor: init given is not of type (sequence<sequence<ByteString>> or record<ByteString, ByteString>).');
     }
     if (typeof init[Symbol.iterator] === 'function') {
       for (const pair of init) {
@@ -89,11 +89,15 @@ export class Headers {
   }
 
   keys() {
-    return this.#sorted().map(([name]) => name).values();
+    return this.#sorted()
+      .map(([name]) => name)
+      .values();
   }
 
   values() {
-    return this.#sorted().map(([, value]) => value).values();
+    return this.#sorted()
+      .map(([, value]) => value)
+      .values();
   }
 
   entries() {
@@ -119,7 +123,7 @@ export class FormData {
   #entries = [];
 
   constructor(form = undefined) {
-    if (form !== undefined) throw new TypeError("FormData constructor: Argument 1 could not be converted to: undefined.");
+    if (form !== undefined) throw new TypeError('FormData constructor: Argument 1 could not be converted to: undefined.');
   }
 
   append(name, value, filename = undefined) {

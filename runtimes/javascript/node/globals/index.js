@@ -14,7 +14,14 @@ import { BroadcastChannel, MessageChannel, MessageEvent, MessagePort } from './m
 import { Navigator, navigator } from './navigator.js';
 import { CloseEvent, WebSocket } from './network.js';
 import {
-  Performance, performance, PerformanceEntry, PerformanceMark, PerformanceMeasure, PerformanceObserver, PerformanceObserverEntryList, PerformanceResourceTiming,
+  Performance,
+  performance,
+  PerformanceEntry,
+  PerformanceMark,
+  PerformanceMeasure,
+  PerformanceObserver,
+  PerformanceObserverEntryList,
+  PerformanceResourceTiming,
 } from './performance.js';
 import * as streams from './streams.js';
 import { structuredClone } from './structured_clone.js';
@@ -24,7 +31,8 @@ import { URL, URLPattern, URLSearchParams } from '../modules/url.js';
 
 /** `enumerable` as Node has it: functions are listed, classes are not. */
 function define(values, enumerable) {
-  for (const [name, value] of Object.entries(values)) Object.defineProperty(globalThis, name, { value, writable: true, enumerable, configurable: true });
+  for (const [name, value] of Object.entries(values))
+    Object.defineProperty(globalThis, name, { value, writable: true, enumerable, configurable: true });
 }
 
 function getter(name, value, { enumerable = true, settable = false } = {}) {
@@ -42,8 +50,21 @@ function getter(name, value, { enumerable = true, settable = false } = {}) {
 
 // The order in which `for (name in globalThis)` shows them; those without a value here get one in main.
 const ORDER = [
-  'global', 'clearImmediate', 'setImmediate', 'clearInterval', 'clearTimeout', 'setInterval', 'setTimeout', 'queueMicrotask', 'structuredClone',
-  'atob', 'btoa', 'performance', 'fetch', 'crypto', 'navigator',
+  'global',
+  'clearImmediate',
+  'setImmediate',
+  'clearInterval',
+  'clearTimeout',
+  'setInterval',
+  'setTimeout',
+  'queueMicrotask',
+  'structuredClone',
+  'atob',
+  'btoa',
+  'performance',
+  'fetch',
+  'crypto',
+  'navigator',
 ];
 for (const name of ORDER) {
   const own = Object.getOwnPropertyDescriptor(globalThis, name);
@@ -52,12 +73,47 @@ for (const name of ORDER) {
 }
 
 getter('Buffer', Buffer, { enumerable: false, settable: true });
-define({
-  URL, URLSearchParams, AbortController, AbortSignal, Event, EventTarget, CustomEvent, TextEncoder, TextDecoder, ...streams,
-  CompressionStream, DecompressionStream, BroadcastChannel, MessageChannel, MessagePort, Blob, File, Performance, PerformanceEntry,
-  PerformanceMark, PerformanceMeasure, PerformanceObserver, PerformanceObserverEntryList, PerformanceResourceTiming, URLPattern, FormData,
-  Headers, Request, Response, MessageEvent, CloseEvent, WebSocket, Crypto, CryptoKey, SubtleCrypto, Navigator,
-}, false);
+define(
+  {
+    URL,
+    URLSearchParams,
+    AbortController,
+    AbortSignal,
+    Event,
+    EventTarget,
+    CustomEvent,
+    TextEncoder,
+    TextDecoder,
+    ...streams,
+    CompressionStream,
+    DecompressionStream,
+    BroadcastChannel,
+    MessageChannel,
+    MessagePort,
+    Blob,
+    File,
+    Performance,
+    PerformanceEntry,
+    PerformanceMark,
+    PerformanceMeasure,
+    PerformanceObserver,
+    PerformanceObserverEntryList,
+    PerformanceResourceTiming,
+    URLPattern,
+    FormData,
+    Headers,
+    Request,
+    Response,
+    MessageEvent,
+    CloseEvent,
+    WebSocket,
+    Crypto,
+    CryptoKey,
+    SubtleCrypto,
+    Navigator,
+  },
+  false,
+);
 define({ structuredClone, atob, btoa, fetch }, true);
 getter('performance', performance, { settable: true });
 getter('crypto', webcrypto);

@@ -21,22 +21,31 @@ function callable(Class) {
   return made;
 }
 
-const absent = (name) => ({
-  [name]: class {
-    constructor() {
-      throw notImplemented(`Intl.${name}`, 'the sandbox speaks English only');
-    }
-  },
-}[name]);
+const absent = (name) =>
+  ({
+    [name]: class {
+      constructor() {
+        throw notImplemented(`Intl.${name}`, 'the sandbox speaks English only');
+      }
+    },
+  })[name];
 
 function supportedValuesOf(key) {
-  const known = { calendar: ['gregory'], collation: ['default'], currency: ['CNY', 'EUR', 'GBP', 'JPY', 'USD'], numberingSystem: ['latn'], timeZone: ['UTC'], unit: ['day', 'hour', 'minute', 'second'] };
+  const known = {
+    calendar: ['gregory'],
+    collation: ['default'],
+    currency: ['CNY', 'EUR', 'GBP', 'JPY', 'USD'],
+    numberingSystem: ['latn'],
+    timeZone: ['UTC'],
+    unit: ['day', 'hour', 'minute', 'second'],
+  };
   if (!Object.hasOwn(known, key)) throw new RangeError(`Invalid key : ${key}`);
   return known[key];
 }
 
 function hidden(target, values) {
-  for (const [name, value] of Object.entries(values)) Object.defineProperty(target, name, { value, writable: true, enumerable: false, configurable: true });
+  for (const [name, value] of Object.entries(values))
+    Object.defineProperty(target, name, { value, writable: true, enumerable: false, configurable: true });
 }
 
 function tagged(Class, tag) {
@@ -98,10 +107,19 @@ export function installIntl() {
   hidden(Intl, {
     getCanonicalLocales: (locales) => canonicalList(locales),
     supportedValuesOf,
-    Collator: callable(Collator), DateTimeFormat: callable(DateTimeFormat), NumberFormat: callable(NumberFormat),
-    PluralRules, RelativeTimeFormat, ListFormat, Locale, Segmenter, DisplayNames: absent('DisplayNames'), DurationFormat: absent('DurationFormat'),
+    Collator: callable(Collator),
+    DateTimeFormat: callable(DateTimeFormat),
+    NumberFormat: callable(NumberFormat),
+    PluralRules,
+    RelativeTimeFormat,
+    ListFormat,
+    Locale,
+    Segmenter,
+    DisplayNames: absent('DisplayNames'),
+    DurationFormat: absent('DurationFormat'),
   });
-  for (const name of ['Collator', 'DateTimeFormat', 'NumberFormat', 'PluralRules', 'RelativeTimeFormat', 'ListFormat', 'Locale', 'Segmenter']) tagged(Intl[name], `Intl.${name}`);
+  for (const name of ['Collator', 'DateTimeFormat', 'NumberFormat', 'PluralRules', 'RelativeTimeFormat', 'ListFormat', 'Locale', 'Segmenter'])
+    tagged(Intl[name], `Intl.${name}`);
   Object.defineProperty(Intl, Symbol.toStringTag, { value: 'Intl', configurable: true });
   hidden(globalThis, { Intl });
   hidden(Date.prototype, methods.date);

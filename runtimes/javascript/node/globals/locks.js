@@ -50,10 +50,14 @@ export class LockManager {
       await new Promise((resolve, reject) => {
         const entry = { name, mode, resolve };
         this.#waiting.push(entry);
-        signal?.addEventListener('abort', () => {
-          this.#waiting = this.#waiting.filter((each) => each !== entry);
-          reject(signal.reason ?? new DOMException('The request was aborted', 'AbortError'));
-        }, { once: true });
+        signal?.addEventListener(
+          'abort',
+          () => {
+            this.#waiting = this.#waiting.filter((each) => each !== entry);
+            reject(signal.reason ?? new DOMException('The request was aborted', 'AbortError'));
+          },
+          { once: true },
+        );
       });
     }
     const lock = new Lock(kMake, name, mode);
@@ -67,7 +71,11 @@ export class LockManager {
   }
 
   #serve(name) {
-    for (let next = this.#waiting.find((entry) => entry.name === name); next && this.#isFree(name, next.mode); next = this.#waiting.find((entry) => entry.name === name)) {
+    for (
+      let next = this.#waiting.find((entry) => entry.name === name);
+      next && this.#isFree(name, next.mode);
+      next = this.#waiting.find((entry) => entry.name === name)
+    ) {
       this.#waiting = this.#waiting.filter((each) => each !== next);
       next.resolve();
       if (next.mode === 'exclusive') return;

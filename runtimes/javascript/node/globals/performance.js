@@ -297,7 +297,19 @@ export class Performance extends EventTarget {
   markResourceTiming() {}
 
   get nodeTiming() {
-    return { name: 'node', entryType: 'node', startTime: 0, duration: now(), nodeStart: 0, v8Start: 0, bootstrapComplete: 0, environment: 0, loopStart: -1, loopExit: -1, idleTime: 0 };
+    return {
+      name: 'node',
+      entryType: 'node',
+      startTime: 0,
+      duration: now(),
+      nodeStart: 0,
+      v8Start: 0,
+      bootstrapComplete: 0,
+      environment: 0,
+      loopStart: -1,
+      loopExit: -1,
+      idleTime: 0,
+    };
   }
 
   [inspect.custom](depth, options) {
@@ -308,7 +320,20 @@ export class Performance extends EventTarget {
 }
 exposed(
   Performance.prototype,
-  ['clearMarks', 'clearMeasures', 'clearResourceTimings', 'getEntries', 'getEntriesByName', 'getEntriesByType', 'mark', 'measure', 'now', 'setResourceTimingBufferSize', 'timeOrigin', 'toJSON'],
+  [
+    'clearMarks',
+    'clearMeasures',
+    'clearResourceTimings',
+    'getEntries',
+    'getEntriesByName',
+    'getEntriesByType',
+    'mark',
+    'measure',
+    'now',
+    'setResourceTimingBufferSize',
+    'timeOrigin',
+    'toJSON',
+  ],
   'Performance',
 );
 
@@ -316,8 +341,15 @@ export const performance = new Performance(kMake);
 
 export const constants = Object.freeze({
   __proto__: null,
-  NODE_PERFORMANCE_GC_MAJOR: 4, NODE_PERFORMANCE_GC_MINOR: 1, NODE_PERFORMANCE_GC_INCREMENTAL: 8, NODE_PERFORMANCE_GC_WEAKCB: 16,
-  NODE_PERFORMANCE_GC_FLAGS_NO: 0, NODE_PERFORMANCE_GC_FLAGS_CONSTRUCT_RETAINED: 2, NODE_PERFORMANCE_GC_FLAGS_FORCED: 4,
-  NODE_PERFORMANCE_GC_FLAGS_SYNCHRONOUS_PHANTOM_PROCESSING: 8, NODE_PERFORMANCE_GC_FLAGS_ALL_AVAILABLE_GARBAGE: 16,
-  NODE_PERFORMANCE_GC_FLAGS_ALL_EXTERNAL_MEMORY: 32, NODE_PERFORMANCE_GC_FLAGS_SCHEDULE_IDLE: 64,
+  NODE_PERFORMANCE_GC_MAJOR: 4,
+  NODE_PERFORMANCE_GC_MINOR: 1,
+  NODE_PERFORMANCE_GC_INCREMENTAL: 8,
+  NODE_PERFORMANCE_GC_WEAKCB: 16,
+  NODE_PERFORMANCE_GC_FLAGS_NO: 0,
+  NODE_PERFORMANCE_GC_FLAGS_CONSTRUCT_RETAINED: 2,
+  NODE_PERFORMANCE_GC_FLAGS_FORCED: 4,
+  NODE_PERFORMANCE_GC_FLAGS_SYNCHRONOUS_PHANTOM_PROCESSING: 8,
+  NODE_PERFORMANCE_GC_FLAGS_ALL_AVAILABLE_GARBAGE: 16,
+  NODE_PERFORMANCE_GC_FLAGS_ALL_EXTERNAL_MEMORY: 32,
+  NODE_PERFORMANCE_GC_FLAGS_SCHEDULE_IDLE: 64,
 });

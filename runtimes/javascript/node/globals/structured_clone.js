@@ -122,7 +122,12 @@ function copyError(error, seen) {
   const message = Object.getOwnPropertyDescriptor(error, 'message');
   const target = new Class(message === undefined ? undefined : `${message.value ?? ''}`);
   seen.set(error, target);
-  Object.defineProperty(target, 'stack', { value: typeof error.stack === 'string' ? error.stack : undefined, writable: true, enumerable: false, configurable: true });
+  Object.defineProperty(target, 'stack', {
+    value: typeof error.stack === 'string' ? error.stack : undefined,
+    writable: true,
+    enumerable: false,
+    configurable: true,
+  });
   if (Object.hasOwn(error, 'cause')) {
     Object.defineProperty(target, 'cause', { value: copy(error.cause, seen), writable: true, enumerable: false, configurable: true });
   }

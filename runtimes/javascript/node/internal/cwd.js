@@ -41,7 +41,8 @@ function withoutParents(path) {
       continue;
     }
     const status = binding.stat(done || '/', true);
-    if (typeof status === 'number' ? isGranted(done) : status[0] !== DIRECTORY) return path;
+    if (typeof status !== 'number' && status[0] !== DIRECTORY) return `${done}/.`;
+    if (typeof status === 'number' && isGranted(done)) return NOWHERE;
     if (typeof binding.readlink(done || '/') === 'string') done = realPath(done);
     done = dirname(done || '/');
     if (done === '/') done = '';

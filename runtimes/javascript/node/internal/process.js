@@ -59,6 +59,7 @@ Object.assign(process, {
   ppid: 0,
   debugPort: 9229,
   env,
+  domain: null,
   _exiting: false,
   allowedNodeEnvironmentFlags: new Set(),
   report: undefined,
@@ -109,7 +110,7 @@ defineProperty(process, 'exitCode', {
   get: () => exitCode,
   set(value) {
     checkCode(value);
-    exitCode = value;
+    exitCode = value ?? undefined;
   },
   enumerable: true,
   configurable: false,

@@ -268,7 +268,9 @@ export function runImmediates() {
     const immediate = due.shift();
     if (immediate._destroyed) continue;
     clearImmediate(immediate);
-    run(immediate._onImmediate, immediate, immediate._argv, immediate._context);
+    const callback = immediate._onImmediate;
+    immediate._onImmediate = null;
+    run(callback, immediate, immediate._argv, immediate._context);
     drain();
   }
 }

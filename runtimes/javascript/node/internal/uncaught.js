@@ -14,6 +14,23 @@ export function rememberPlaces(error, list) {
   apply(set, places, [error, list]);
 }
 
+const emissions = new WeakMap();
+
+/** Where an emitter was told of an error that nobody listens for: printed below the error's own stack. */
+export function rememberEmission(error, emitter, emit) {
+  const here = {};
+  Error.captureStackTrace(here, emit);
+  const frames = here.stack.split('\n').slice(1).join('\n');
+  let name = '';
+  try {
+    name = emitter.constructor.name;
+  } catch {
+    // An emitter of the script's own making.
+  }
+  const on = name && name !== 'EventEmitter' ? ` on ${name} instance` : '';
+  if (frames) apply(set, emissions, [error, `\nEmitted 'error' event${on} at:\n${frames}`]);
+}
+
 const FRAME = /^ {4}at (?:.* \()?((?:file:\/\/)?\/.*?):(\d+):(\d+)\)?$/;
 
 /** [file, line, column] of the first frame of a stack that is a file's. */
@@ -42,6 +59,8 @@ const isError = (value) => value instanceof Error || binding.className(value) ==
 
 /** What inspecting an error gives, without the brackets around one that has no frames. */
 function shown(error) {
+  const emission = apply(get, emissions, [error]);
+  if (emission && typeof error.stack === 'string') error.stack += emission;
   const text = inspect(error, { customInspect: false, depth: Infinity });
   const { stack } = error;
   return typeof stack === 'string' && text.startsWith(`[${stack}]`) ? stack + text.slice(stack.length + 2) : text;

@@ -12,7 +12,7 @@ function ok(...args) {
 const assert = ok;
 
 function Assert(options) {
-  if (!new.target) throw nodeError(TypeError, 'ERR_CONSTRUCT_CALL_REQUIRED', "Class constructor Assert cannot be invoked without `new`");
+  if (!new.target) throw nodeError(TypeError, 'ERR_CONSTRUCT_CALL_REQUIRED', 'Class constructor Assert cannot be invoked without `new`');
   const own = { __proto__: null, strict: true, skipPrototype: false, ...options };
   if (own.diff !== undefined) validateOneOf(own.diff, 'options.diff', ['simple', 'full']);
   this.AssertionError = AssertionError;
@@ -35,11 +35,30 @@ Object.assign(Assert.prototype, methods, {
 
 const CallTracker = absentCall('assert', 'CallTracker', 'it is deprecated in Node');
 
-const { fail, equal, notEqual, deepEqual, notDeepEqual, deepStrictEqual, notDeepStrictEqual, strictEqual, notStrictEqual, partialDeepStrictEqual } = methods;
+const { fail, equal, notEqual, deepEqual, notDeepEqual, deepStrictEqual, notDeepStrictEqual, strictEqual, notStrictEqual, partialDeepStrictEqual } =
+  methods;
 const { match, doesNotMatch, throws, rejects, doesNotThrow, doesNotReject, ifError } = methods;
 Object.assign(assert, {
-  AssertionError, CallTracker, ok, fail, equal, notEqual, deepEqual, notDeepEqual, deepStrictEqual, notDeepStrictEqual, strictEqual, notStrictEqual,
-  partialDeepStrictEqual, match, doesNotMatch, throws, rejects, doesNotThrow, doesNotReject, ifError,
+  AssertionError,
+  CallTracker,
+  ok,
+  fail,
+  equal,
+  notEqual,
+  deepEqual,
+  notDeepEqual,
+  deepStrictEqual,
+  notDeepStrictEqual,
+  strictEqual,
+  notStrictEqual,
+  partialDeepStrictEqual,
+  match,
+  doesNotMatch,
+  throws,
+  rejects,
+  doesNotThrow,
+  doesNotReject,
+  ifError,
 });
 
 export function strict(...args) {

@@ -77,7 +77,8 @@ export class AsyncResource {
   constructor(type, options = {}) {
     validateString(type, 'type');
     const trigger = typeof options === 'number' ? options : (options.triggerAsyncId ?? 1);
-    if (!Number.isSafeInteger(trigger) || trigger < -1) throw nodeError(RangeError, 'ERR_INVALID_ASYNC_ID', `Invalid triggerAsyncId value: ${trigger}`);
+    if (!Number.isSafeInteger(trigger) || trigger < -1)
+      throw nodeError(RangeError, 'ERR_INVALID_ASYNC_ID', `Invalid triggerAsyncId value: ${trigger}`);
     this.#trigger = trigger;
   }
 
@@ -100,11 +101,12 @@ export class AsyncResource {
   bind(fn, thisArg) {
     validateFunction(fn, 'fn');
     const resource = this;
-    const bound = thisArg === undefined
-      ? function (...args) {
-          return resource.runInAsyncScope(fn, this, ...args);
-        }
-      : (...args) => resource.runInAsyncScope(fn, thisArg, ...args);
+    const bound =
+      thisArg === undefined
+        ? function (...args) {
+            return resource.runInAsyncScope(fn, this, ...args);
+          }
+        : (...args) => resource.runInAsyncScope(fn, thisArg, ...args);
     Object.defineProperty(bound, 'length', { value: fn.length, configurable: true });
     return bound;
   }
@@ -127,7 +129,8 @@ class AsyncHook {
 function createHook(callbacks) {
   if (callbacks === null || typeof callbacks !== 'object') throw invalidArgType('callbacks', 'Object', callbacks);
   for (const name of ['init', 'before', 'after', 'destroy', 'promiseResolve']) {
-    if (callbacks[name] !== undefined && typeof callbacks[name] !== 'function') throw nodeError(TypeError, 'ERR_ASYNC_CALLBACK', `hook.${name} must be a function`);
+    if (callbacks[name] !== undefined && typeof callbacks[name] !== 'function')
+      throw nodeError(TypeError, 'ERR_ASYNC_CALLBACK', `hook.${name} must be a function`);
   }
   return new AsyncHook();
 }

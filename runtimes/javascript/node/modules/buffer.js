@@ -47,10 +47,13 @@ function SlowBuffer(size) {
 Object.setPrototypeOf(SlowBuffer.prototype, Uint8Array.prototype);
 Object.setPrototypeOf(SlowBuffer, Uint8Array);
 
-const constants = Object.defineProperties({}, {
-  MAX_LENGTH: { value: MAX_LENGTH, enumerable: true },
-  MAX_STRING_LENGTH: { value: MAX_STRING_LENGTH, enumerable: true },
-});
+const constants = Object.defineProperties(
+  {},
+  {
+    MAX_LENGTH: { value: MAX_LENGTH, enumerable: true },
+    MAX_STRING_LENGTH: { value: MAX_STRING_LENGTH, enumerable: true },
+  },
+);
 
 const buffer = {
   Buffer,

@@ -6,12 +6,13 @@ import { validateString } from '../internal/validators.js';
 import { accessDenied } from '../internal/errors.js';
 import { refusedClass, refusedPromise, runGrant } from './refused.js';
 
-const named = (name, parameter, grant) => ({
-  [name](first) {
-    validateString(first, parameter);
-    throw accessDenied(`child_process.${name}`, grant(first));
-  },
-}[name]);
+const named = (name, parameter, grant) =>
+  ({
+    [name](first) {
+      validateString(first, parameter);
+      throw accessDenied(`child_process.${name}`, grant(first));
+    },
+  })[name];
 
 const nodeGrant = () => 'run:node';
 

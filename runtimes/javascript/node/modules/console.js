@@ -187,7 +187,7 @@ install(console, { colorMode: 'auto', ignoreErrors: false, groupIndentation: GRO
 const own = stateOf(console);
 defineProperty(own, 'stdout', { get: () => process.stdout });
 defineProperty(own, 'stderr', { get: () => process.stderr });
-Object.assign(console, { profile() {}, profileEnd() {}, timeStamp() {}, context: () => console });
+Object.assign(console, { profile() {}, profileEnd() {}, timeStamp() {}, createTask: (name) => ({ name, run: (f) => f() }), context: () => console });
 defineProperty(console, 'Console', { value: Console, writable: true, enumerable: true, configurable: true });
 defineProperty(console, Symbol.toStringTag, { value: 'console', configurable: true });
 defineProperty(Console, Symbol.hasInstance, { value: (instance) => instance !== null && typeof instance === 'object' && stateOf(instance) !== undefined });

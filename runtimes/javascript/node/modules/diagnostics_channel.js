@@ -89,7 +89,9 @@ class TracingChannel {
   }
 
   unsubscribe(handlers) {
-    return EVENTS.filter((event) => handlers[event]).map((event) => this[event].unsubscribe(handlers[event])).every(Boolean);
+    return EVENTS.filter((event) => handlers[event])
+      .map((event) => this[event].unsubscribe(handlers[event]))
+      .every(Boolean);
   }
 
   traceSync(fn, context = {}, thisArg, ...args) {

@@ -7,14 +7,15 @@ import promises from './dns/promises.js';
 import { ERROR_CODES, getDefaultResultOrder, hostGrant, QUERIES, setDefaultResultOrder } from './dns/names.js';
 
 /** Functions with a callback tell it why; without one they throw. */
-const query = (name) => ({
-  [name](host, ...rest) {
-    const callback = rest[rest.length - 1];
-    const error = accessDenied(`dns.${name}`, hostGrant(host));
-    if (typeof callback !== 'function') throw error;
-    nextTick(callback, error);
-  },
-}[name]);
+const query = (name) =>
+  ({
+    [name](host, ...rest) {
+      const callback = rest[rest.length - 1];
+      const error = accessDenied(`dns.${name}`, hostGrant(host));
+      if (typeof callback !== 'function') throw error;
+      nextTick(callback, error);
+    },
+  })[name];
 
 export default {
   lookup: query('lookup'),

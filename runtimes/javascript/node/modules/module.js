@@ -5,16 +5,28 @@ import { builtinName, builtinNames } from '../internal/loader/builtins.js';
 import { binding } from '../internal/binding.js';
 import { packageOf } from '../internal/loader/packages.js';
 import { pathOf } from '../internal/loader/urls.js';
-import { nodeError, notImplemented } from '../internal/errors.js';
+import { missingArgs, nodeError, notImplemented } from '../internal/errors.js';
 import { validateOneOf, validateString } from '../internal/validators.js';
 
 Module.createRequire = createRequire;
 Module.isBuiltin = function isBuiltin(name) {
   return typeof name === 'string' && builtinName(name) !== undefined;
 };
-Object.defineProperty(Module, 'builtinModules', { get: builtinNames, set() {}, enumerable: true, configurable: true });
+let names;
+Object.defineProperty(Module, 'builtinModules', {
+  get() {
+    names ??= builtinNames();
+    return names;
+  },
+  set(value) {
+    names = value;
+  },
+  enumerable: true,
+  configurable: true,
+});
 Module.syncBuiltinESMExports = function syncBuiltinESMExports() {};
 Module.findPackageJSON = function findPackageJSON(specifier, base) {
+  if (specifier === undefined) throw missingArgs('specifier');
   const from = String(base ?? specifier);
   if (base !== undefined && !/^(\.{0,2}\/|file:)/.test(String(specifier))) return packageOf(createRequire(from).resolve(specifier))?.file;
   return packageOf(pathOf(from))?.file;
@@ -49,5 +61,17 @@ Module.stripTypeScriptTypes = function stripTypeScriptTypes(code, options = {}) 
   return made;
 };
 Module.runMain = function runMain() {};
+Module._debug = function debug() {};
+Module._findPath = function findPath(request, paths) {
+  try {
+    return createRequire(`${paths?.[0] ?? '/'}/`).resolve(request);
+  } catch {
+    return false;
+  }
+};
+Module.getSourceMapsSupport = function getSourceMapsSupport() {
+  return { __proto__: null, enabled: false, nodeModules: false, generatedCode: false };
+};
+Module.setSourceMapsSupport = function setSourceMapsSupport() {};
 
 export default Module;

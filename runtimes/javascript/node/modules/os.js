@@ -60,15 +60,58 @@ function setPriority(pid, value) {
   throw nodeError(Error, 'ERR_SYSTEM_ERROR', 'A system error occurred: uv_os_setpriority returned EACCES (permission denied)');
 }
 
-const constants = Object.freeze({ __proto__: null, UV_UDP_REUSEADDR, dlopen: Object.freeze(dlopen), errno: Object.freeze(errno), signals: Object.freeze(signals), priority: Object.freeze(priority) });
+const constants = Object.freeze({
+  __proto__: null,
+  UV_UDP_REUSEADDR,
+  dlopen: Object.freeze(dlopen),
+  errno: Object.freeze(errno),
+  signals: Object.freeze(signals),
+  priority: Object.freeze(priority),
+});
 
 const os = {
-  arch, availableParallelism, cpus, endianness, freemem, getPriority, homedir, hostname, loadavg, networkInterfaces, platform, release,
-  setPriority, tmpdir, totalmem, type, userInfo, uptime, version, machine, constants, EOL: '\n', devNull: '/dev/null',
+  arch,
+  availableParallelism,
+  cpus,
+  endianness,
+  freemem,
+  getPriority,
+  homedir,
+  hostname,
+  loadavg,
+  networkInterfaces,
+  platform,
+  release,
+  setPriority,
+  tmpdir,
+  totalmem,
+  type,
+  userInfo,
+  uptime,
+  version,
+  machine,
+  constants,
+  EOL: '\n',
+  devNull: '/dev/null',
 };
 
 // Functions that answer with one text also turn into it, as `${os.arch}` in old code expects.
-for (const read of [arch, availableParallelism, endianness, freemem, homedir, hostname, platform, release, tmpdir, totalmem, type, uptime, version, machine]) {
+for (const read of [
+  arch,
+  availableParallelism,
+  endianness,
+  freemem,
+  homedir,
+  hostname,
+  platform,
+  release,
+  tmpdir,
+  totalmem,
+  type,
+  uptime,
+  version,
+  machine,
+]) {
   Object.defineProperty(read, Symbol.toPrimitive, { value: () => read(), configurable: true });
 }
 

@@ -2,11 +2,12 @@
 
 import { nodeError } from '../internal/errors.js';
 
-const none = (name) => ({
-  [name]() {
-    throw nodeError(Error, 'ERR_NOT_IN_SINGLE_EXECUTABLE_APPLICATION', 'Operation cannot be invoked when not in a single-executable application');
-  },
-}[name]);
+const none = (name) =>
+  ({
+    [name]() {
+      throw nodeError(Error, 'ERR_NOT_IN_SINGLE_EXECUTABLE_APPLICATION', 'Operation cannot be invoked when not in a single-executable application');
+    },
+  })[name];
 
 export default {
   isSea: () => false,

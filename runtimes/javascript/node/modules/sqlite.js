@@ -3,13 +3,14 @@
 import { notImplemented } from '../internal/errors.js';
 import { absentCall } from './refused.js';
 
-const refusedClass = (name) => ({
-  [name]: class {
-    constructor() {
-      throw notImplemented(`new sqlite.${name}`, 'this runtime has no SQLite');
-    }
-  },
-}[name]);
+const refusedClass = (name) =>
+  ({
+    [name]: class {
+      constructor() {
+        throw notImplemented(`new sqlite.${name}`, 'this runtime has no SQLite');
+      }
+    },
+  })[name];
 
 export default {
   DatabaseSync: refusedClass('DatabaseSync'),

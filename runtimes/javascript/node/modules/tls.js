@@ -14,7 +14,12 @@ export default {
   getCiphers: () => ['tls_aes_128_gcm_sha256', 'tls_aes_256_gcm_sha384', 'tls_chacha20_poly1305_sha256'],
   getCertificateCompressionAlgorithms: () => [],
   rootCertificates: Object.freeze([]),
-  ...calls(refusedCall, 'tls', ['getCACertificates', 'setDefaultCACertificates', 'convertALPNProtocols', 'checkServerIdentity', 'createSecureContext'], 'net:HOST'),
+  ...calls(
+    refusedCall,
+    'tls',
+    ['getCACertificates', 'setDefaultCACertificates', 'convertALPNProtocols', 'checkServerIdentity', 'createSecureContext'],
+    'net:HOST',
+  ),
   SecureContext: refusedClass('tls', 'SecureContext', 'net:HOST'),
   TLSSocket: refusedClass('tls', 'TLSSocket', 'net:HOST', stream.Duplex),
   Server: refusedClass('tls', 'Server', 'net:HOST', EventEmitter),

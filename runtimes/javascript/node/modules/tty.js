@@ -7,8 +7,7 @@ function isatty() {
   return false;
 }
 
-const noTerminal = (name) =>
-  nodeError(Error, 'ERR_TTY_INIT_FAILED', `TTY initialization failed: ${name} needs a terminal, and the sandbox has none`);
+const noTerminal = (name) => nodeError(Error, 'ERR_TTY_INIT_FAILED', `TTY initialization failed: ${name} needs a terminal, and the sandbox has none`);
 
 function checkFd(fd) {
   if (fd >> 0 !== fd || fd < 0) throw nodeError(RangeError, 'ERR_INVALID_FD', `"fd" must be a positive integer: ${fd}`);

@@ -85,7 +85,12 @@ function getCallSites(frameCount = 8, options = undefined) {
     .filter((match) => match && match[1] !== 'getCallSites')
     .slice(0, frameCount)
     .map(([, functionName = '', scriptName, line, column]) => ({
-      functionName, scriptId: '0', scriptName, lineNumber: +line, columnNumber: +column, column: +column,
+      functionName,
+      scriptId: '0',
+      scriptName,
+      lineNumber: +line,
+      columnNumber: +column,
+      column: +column,
     }));
 }
 

@@ -40,7 +40,12 @@ export default {
   getHeapSnapshot: absent('getHeapSnapshot'),
   getHeapStatistics,
   getHeapSpaceStatistics: () => [],
-  getHeapCodeStatistics: () => ({ code_and_metadata_size: 0, bytecode_and_metadata_size: 0, external_script_source_size: 0, cpu_profiler_metadata_size: 0 }),
+  getHeapCodeStatistics: () => ({
+    code_and_metadata_size: 0,
+    bytecode_and_metadata_size: 0,
+    external_script_source_size: 0,
+    cpu_profiler_metadata_size: 0,
+  }),
   getCppHeapStatistics: absent('getCppHeapStatistics'),
   setFlagsFromString() {},
   ...classes('Serializer', 'Deserializer', 'DefaultSerializer', 'DefaultDeserializer', 'deserialize'),

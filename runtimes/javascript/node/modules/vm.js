@@ -2,7 +2,7 @@
 
 import { binding } from '../internal/binding.js';
 import { invalidArgType, notImplemented } from '../internal/errors.js';
-import { validateArray, validateObject, validateString, validateStringArray } from '../internal/validators.js';
+import { validateArray, validateInt32, validateObject, validateString, validateStringArray } from '../internal/validators.js';
 
 function nameFrom(options) {
   const filename = typeof options === 'string' ? options : (options?.filename ?? 'evalmachine.<anonymous>');
@@ -15,18 +15,21 @@ const noContext = (name) => notImplemented(`vm.${name}`, 'there is one context; 
 class Script {
   #code;
   #filename;
+  #line;
 
   constructor(code, options = {}) {
     this.#code = `${code}`;
     if (options === null || (typeof options !== 'object' && typeof options !== 'string')) throw invalidArgType('options', 'Object', options);
     this.#filename = nameFrom(options);
+    if (options.lineOffset !== undefined) validateInt32(options.lineOffset, 'options.lineOffset');
+    this.#line = 1 + (options.lineOffset ?? 0);
     binding.checkScript(this.#code, this.#filename);
     this.cachedDataRejected = undefined;
     this.sourceMapURL = undefined;
   }
 
   runInThisContext() {
-    return binding.evalScript(this.#code, this.#filename);
+    return binding.runScript(this.#code, this.#filename, this.#line);
   }
 
   runInContext() {
@@ -55,11 +58,12 @@ function compileFunction(code, params, options = {}) {
   return binding.compileFunction(code, nameFrom({ filename: options.filename ?? '' }), (params ?? []).join(', '));
 }
 
-const refuse = (name) => ({
-  [name]() {
-    throw noContext(name);
-  },
-}[name]);
+const refuse = (name) =>
+  ({
+    [name]() {
+      throw noContext(name);
+    },
+  })[name];
 
 export default {
   Script,
@@ -74,5 +78,9 @@ export default {
   },
   compileFunction,
   measureMemory: refuse('measureMemory'),
-  constants: Object.freeze({ __proto__: null, USE_MAIN_CONTEXT_DEFAULT_LOADER: Symbol('vm_dynamic_import_main_context_default'), DONT_CONTEXTIFY: Symbol('vm_context_no_contextify') }),
+  constants: Object.freeze({
+    __proto__: null,
+    USE_MAIN_CONTEXT_DEFAULT_LOADER: Symbol('vm_dynamic_import_main_context_default'),
+    DONT_CONTEXTIFY: Symbol('vm_context_no_contextify'),
+  }),
 };

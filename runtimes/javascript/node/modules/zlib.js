@@ -81,7 +81,15 @@ const REFUSED = { BrotliCompress: 'Brotli', BrotliDecompress: 'Brotli', ZstdComp
 
 const zlib = { crc32, ...classes };
 for (const [name, format] of Object.entries(REFUSED)) zlib[name] = refused(name, format);
-for (const [name, mode] of [['deflate', DEFLATE], ['gzip', GZIP], ['deflateRaw', DEFLATERAW], ['unzip', UNZIP], ['inflate', INFLATE], ['gunzip', GUNZIP], ['inflateRaw', INFLATERAW]]) {
+for (const [name, mode] of [
+  ['deflate', DEFLATE],
+  ['gzip', GZIP],
+  ['deflateRaw', DEFLATERAW],
+  ['unzip', UNZIP],
+  ['inflate', INFLATE],
+  ['gunzip', GUNZIP],
+  ['inflateRaw', INFLATERAW],
+]) {
   [zlib[name], zlib[`${name}Sync`]] = converters(name, mode);
 }
 for (const [name, format] of Object.entries(REFUSED)) {
@@ -95,7 +103,18 @@ for (const name of ['Deflate', 'Inflate', 'DeflateRaw', 'InflateRaw', 'Gzip', 'G
 for (const [name, format] of Object.entries(REFUSED)) zlib[`create${name}`] = refused(`create${name}`, format);
 
 const codes = {};
-for (const name of ['Z_OK', 'Z_STREAM_END', 'Z_NEED_DICT', 'Z_ERRNO', 'Z_STREAM_ERROR', 'Z_DATA_ERROR', 'Z_MEM_ERROR', 'Z_BUF_ERROR', 'Z_VERSION_ERROR']) codes[name] = constants[name];
+for (const name of [
+  'Z_OK',
+  'Z_STREAM_END',
+  'Z_NEED_DICT',
+  'Z_ERRNO',
+  'Z_STREAM_ERROR',
+  'Z_DATA_ERROR',
+  'Z_MEM_ERROR',
+  'Z_BUF_ERROR',
+  'Z_VERSION_ERROR',
+])
+  codes[name] = constants[name];
 for (const name of Object.keys(codes)) codes[codes[name]] = name;
 
 Object.defineProperty(zlib, 'constants', { value: Object.freeze(constants), enumerable: true });

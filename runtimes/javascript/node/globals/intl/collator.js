@@ -38,7 +38,7 @@ function keysOf(text, options) {
   let accents = '';
   let cases = '';
   const plain = text.normalize('NFD');
-  for (let at = 0; at < plain.length; ) {
+  for (let at = 0; at < plain.length;) {
     const code = plain.codePointAt(at);
     const char = String.fromCodePoint(code);
     if (code < 128) {
@@ -110,9 +110,19 @@ export function compareTexts(x, y, options) {
 export function collation(locales, options = {}) {
   const { locale } = resolve(locales);
   const { usage = 'sort', sensitivity = 'variant', ignorePunctuation = false, numeric = false, caseFirst = 'false' } = options ?? {};
-  if (!['base', 'accent', 'case', 'variant'].includes(sensitivity)) throw new RangeError(`Value ${sensitivity} out of range for Intl.Collator options property sensitivity`);
+  if (!['base', 'accent', 'case', 'variant'].includes(sensitivity))
+    throw new RangeError(`Value ${sensitivity} out of range for Intl.Collator options property sensitivity`);
   const extension = /-u(?:-[a-z0-9]+)*-kn(?:-(true|false))?/.exec(`${locales ?? ''}`);
-  return { locale, usage, sensitivity, ignorePunctuation: Boolean(ignorePunctuation), collation: 'default', numeric: options?.numeric === undefined && extension ? extension[1] !== 'false' : Boolean(numeric), caseFirst: `${caseFirst}`, cache: new Map() };
+  return {
+    locale,
+    usage,
+    sensitivity,
+    ignorePunctuation: Boolean(ignorePunctuation),
+    collation: 'default',
+    numeric: options?.numeric === undefined && extension ? extension[1] !== 'false' : Boolean(numeric),
+    caseFirst: `${caseFirst}`,
+    cache: new Map(),
+  };
 }
 
 export class Collator {

@@ -8,9 +8,19 @@ const MONTHS = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 
 const DATE_FIELDS = ['weekday', 'year', 'month', 'day'];
 const TIME_FIELDS = ['dayPeriod', 'hour', 'minute', 'second', 'fractionalSecondDigits'];
 const VALUES = {
-  weekday: ['narrow', 'short', 'long'], era: ['narrow', 'short', 'long'], year: ['2-digit', 'numeric'], month: ['2-digit', 'numeric', 'narrow', 'short', 'long'], day: ['2-digit', 'numeric'],
-  dayPeriod: ['narrow', 'short', 'long'], hour: ['2-digit', 'numeric'], minute: ['2-digit', 'numeric'], second: ['2-digit', 'numeric'],
-  timeZoneName: ['short', 'long', 'shortOffset', 'longOffset', 'shortGeneric', 'longGeneric'], dateStyle: ['full', 'long', 'medium', 'short'], timeStyle: ['full', 'long', 'medium', 'short'], hourCycle: ['h11', 'h12', 'h23', 'h24'],
+  weekday: ['narrow', 'short', 'long'],
+  era: ['narrow', 'short', 'long'],
+  year: ['2-digit', 'numeric'],
+  month: ['2-digit', 'numeric', 'narrow', 'short', 'long'],
+  day: ['2-digit', 'numeric'],
+  dayPeriod: ['narrow', 'short', 'long'],
+  hour: ['2-digit', 'numeric'],
+  minute: ['2-digit', 'numeric'],
+  second: ['2-digit', 'numeric'],
+  timeZoneName: ['short', 'long', 'shortOffset', 'longOffset', 'shortGeneric', 'longGeneric'],
+  dateStyle: ['full', 'long', 'medium', 'short'],
+  timeStyle: ['full', 'long', 'medium', 'short'],
+  hourCycle: ['h11', 'h12', 'h23', 'h24'],
 };
 
 const DATE_STYLES = {
@@ -36,17 +46,18 @@ function readOptions(locales, options, required, defaults) {
   const own = { ...resolve(locales), zone: zoneFor(given.timeZone), fields: {} };
   for (const [name, allowed] of Object.entries(VALUES)) {
     if (given[name] === undefined) continue;
-    if (!allowed.includes(`${given[name]}`)) throw new RangeError(`Value ${given[name]} out of range for Intl.DateTimeFormat options property ${name}`);
+    if (!allowed.includes(`${given[name]}`))
+      throw new RangeError(`Value ${given[name]} out of range for Intl.DateTimeFormat options property ${name}`);
     own.fields[name] = `${given[name]}`;
   }
   if (given.fractionalSecondDigits !== undefined) own.fields.fractionalSecondDigits = Number(given.fractionalSecondDigits);
   const { fields } = own;
   const { dateStyle, timeStyle } = fields;
-  const explicit = [...DATE_FIELDS, ...TIME_FIELDS].some((name) => fields[name] !== undefined);
+  const explicit = [...DATE_FIELDS, ...TIME_FIELDS, 'timeZoneName'].find((name) => fields[name] !== undefined);
   if (dateStyle || timeStyle) {
-    if (explicit) throw new TypeError(`Can't set option ${[...DATE_FIELDS, ...TIME_FIELDS].find((name) => fields[name] !== undefined)} when ${dateStyle ? 'dateStyle' : 'timeStyle'} is used`);
-    if (required === 'date' && timeStyle) throw new TypeError("Invalid option : timeStyle");
-    if (required === 'time' && dateStyle) throw new TypeError("Invalid option : dateStyle");
+    if (explicit) throw new TypeError(`Can't set option ${explicit} when ${dateStyle ? 'dateStyle' : 'timeStyle'} is used`);
+    if (required === 'date' && timeStyle) throw new TypeError('Invalid option : timeStyle');
+    if (required === 'time' && dateStyle) throw new TypeError('Invalid option : dateStyle');
     own.dateStyle = dateStyle;
     own.timeStyle = timeStyle;
     Object.assign(fields, DATE_STYLES[dateStyle], TIME_STYLES[timeStyle]);
@@ -69,15 +80,24 @@ function readOptions(locales, options, required, defaults) {
 function fieldsOf(time, zone) {
   const date = new Date(time + zone.offset(time) * 60000);
   return {
-    year: date.getUTCFullYear(), month: date.getUTCMonth(), day: date.getUTCDate(), weekday: date.getUTCDay(),
-    hour: date.getUTCHours(), minute: date.getUTCMinutes(), second: date.getUTCSeconds(), millisecond: date.getUTCMilliseconds(),
+    year: date.getUTCFullYear(),
+    month: date.getUTCMonth(),
+    day: date.getUTCDate(),
+    weekday: date.getUTCDay(),
+    hour: date.getUTCHours(),
+    minute: date.getUTCMinutes(),
+    second: date.getUTCSeconds(),
+    millisecond: date.getUTCMilliseconds(),
   };
 }
 
 const named = (name, style) => (style === 'long' ? name : style === 'short' ? name.slice(0, 3) : name[0]);
 
 function yearPart({ fields }, at) {
-  return { type: 'year', value: fields.year === '2-digit' ? two(((at.year % 100) + 100) % 100) : `${fields.era && at.year <= 0 ? 1 - at.year : at.year}` };
+  return {
+    type: 'year',
+    value: fields.year === '2-digit' ? two(((at.year % 100) + 100) % 100) : `${fields.era && at.year <= 0 ? 1 - at.year : at.year}`,
+  };
 }
 
 function joinParts(parts, separator) {
@@ -93,10 +113,12 @@ function numericDate(own, at) {
   for (const item of order) {
     const whole = item.length === 2 && fields.year && fields.month && fields.day;
     if (item[0] === 'Y' && fields.year) parts.push(yearPart(own, at));
-    if (item[0] === 'M' && fields.month) parts.push({ type: 'month', value: fields.month === '2-digit' || whole ? two(at.month + 1) : `${at.month + 1}` });
+    if (item[0] === 'M' && fields.month)
+      parts.push({ type: 'month', value: fields.month === '2-digit' || whole ? two(at.month + 1) : `${at.month + 1}` });
     if (item[0] === 'D' && fields.day) parts.push({ type: 'day', value: fields.day === '2-digit' || whole ? two(at.day) : `${at.day}` });
   }
-  if (parts.length === 2 && fields.year && fields.day) return [yearPart(own, at), literal(' (day: '), { type: 'day', value: `${at.day}` }, literal(')')];
+  if (parts.length === 2 && fields.year && fields.day)
+    return [yearPart(own, at), literal(' (day: '), { type: 'day', value: `${at.day}` }, literal(')')];
   return joinParts(parts, separator);
 }
 
@@ -115,7 +137,18 @@ function dateParts(own, at) {
   const hasNumbers = fields.year || fields.month || fields.day;
   const weekday = fields.weekday && { type: 'weekday', value: named(WEEKDAYS[at.weekday], fields.weekday) };
   let parts = !hasNumbers ? [] : isText(fields.month) ? textDate(own, at) : numericDate(own, at);
-  if (fields.era) parts = [...parts, literal(' '), { type: 'era', value: at.year > 0 ? { long: 'Anno Domini', short: 'AD', narrow: 'A' }[fields.era] : { long: 'Before Christ', short: 'BC', narrow: 'B' }[fields.era] }];
+  if (fields.era)
+    parts = [
+      ...parts,
+      literal(' '),
+      {
+        type: 'era',
+        value:
+          at.year > 0
+            ? { long: 'Anno Domini', short: 'AD', narrow: 'A' }[fields.era]
+            : { long: 'Before Christ', short: 'BC', narrow: 'B' }[fields.era],
+      },
+    ];
   if (!weekday) return parts;
   if (parts.length === 0) return [weekday];
   if (!fields.day || (!fields.month && !fields.year)) return [...parts, literal(' '), weekday];
@@ -167,7 +200,7 @@ function formatToParts(own, value) {
   const date = dateParts(used, at);
   const clock = timeParts(used, at);
   let between = used.data.join ?? ', ';
-  if (fields.month === 'long' && fields.day !== undefined) between = ' at ';
+  if (fields.month === 'long') between = ' at ';
   else if (fields.weekday && !fields.month && !fields.year && !fields.day) between = ' ';
   let parts = date.length && clock.length ? [...date, literal(between), ...clock] : [...date, ...clock];
   if (fields.timeZoneName) {
@@ -191,7 +224,14 @@ export class DateTimeFormat {
   }
 
   get format() {
-    return (this.#format ??= Object.defineProperty((date) => formatToParts(this.#own, date).map((part) => part.value).join(''), 'name', { value: '' }));
+    return (this.#format ??= Object.defineProperty(
+      (date) =>
+        formatToParts(this.#own, date)
+          .map((part) => part.value)
+          .join(''),
+      'name',
+      { value: '' },
+    ));
   }
 
   formatToParts(date) {
@@ -209,7 +249,19 @@ export class DateTimeFormat {
     const shown = { locale, calendar: 'gregory', numberingSystem: 'latn', timeZone: zone.name };
     if (fields.hour !== undefined) Object.assign(shown, { hourCycle, hour12: Boolean(hour12) });
     if (dateStyle || timeStyle) return { ...shown, ...(dateStyle && { dateStyle }), ...(timeStyle && { timeStyle }) };
-    for (const name of ['weekday', 'era', 'year', 'month', 'day', 'dayPeriod', 'hour', 'minute', 'second', 'fractionalSecondDigits', 'timeZoneName']) {
+    for (const name of [
+      'weekday',
+      'era',
+      'year',
+      'month',
+      'day',
+      'dayPeriod',
+      'hour',
+      'minute',
+      'second',
+      'fractionalSecondDigits',
+      'timeZoneName',
+    ]) {
       if (fields[name] === undefined) continue;
       const padded = (name === 'minute' && fields.hour !== undefined) || (name === 'second' && fields.minute !== undefined);
       shown[name] = padded ? '2-digit' : fields[name];
@@ -223,7 +275,9 @@ export function localeDate(date, locales, options, kind) {
   const time = Date.prototype.getTime.call(date);
   if (Number.isNaN(time)) return 'Invalid Date';
   const own = readOptions(locales, options, kind, kind === 'any' ? 'all' : kind);
-  return formatToParts(own, time).map((part) => part.value).join('');
+  return formatToParts(own, time)
+    .map((part) => part.value)
+    .join('');
 }
 
 export { zoneText, zoneFor };

@@ -8,34 +8,69 @@ const point = { group: ',', decimal: '.', percent: '', currency: 'before' };
 const comma = { group: '.', decimal: ',', percent: NBSP, currency: 'after' };
 const spaced = { group: NBSP, decimal: ',', percent: NBSP, currency: 'after' };
 
-// The numeric date as a pattern; letters as in `date.js`.
+// Dollars and yen are marked where they are foreign.
+const ABROAD = { USD: 'US$', JPY: 'JP¥' };
+
+// The numeric date as a pattern; `MM` and `DD` always have two digits in a whole date.
 const LOCALES = {
   'en-US': { numbers: point, date: 'M/D/Y', hour12: true },
-  'en-GB': { numbers: point, date: 'DD/MM/Y', hour12: false, dayFirst: true },
-  'en-CA': { numbers: point, date: 'Y-MM-DD', hour12: true, periods: ['a.m.', 'p.m.'] },
-  'en-AU': { numbers: point, date: 'DD/MM/Y', hour12: true, periods: ['am', 'pm'], dayFirst: true },
-  'en-NZ': { numbers: point, date: 'D/MM/Y', hour12: true, periods: ['am', 'pm'], dayFirst: true },
-  'en-IE': { numbers: point, date: 'D/M/Y', hour12: false, dayFirst: true },
-  'en-IN': { numbers: { ...point, lakh: true }, date: 'D/M/Y', hour12: true, periods: ['am', 'pm'], dayFirst: true },
+  'en-GB': { numbers: point, date: 'DD/MM/Y', hour12: false, dayFirst: true, symbols: ABROAD },
+  'en-CA': { numbers: point, date: 'Y-MM-DD', hour12: true, periods: ['a.m.', 'p.m.'], symbols: { ...ABROAD, CAD: '$' } },
+  'en-AU': {
+    numbers: point,
+    date: 'DD/MM/Y',
+    hour12: true,
+    periods: ['am', 'pm'],
+    dayFirst: true,
+    symbols: { USD: 'USD', EUR: 'EUR', GBP: 'GBP', JPY: 'JPY', INR: 'INR', CAD: 'CAD', AUD: '$' },
+  },
+  'en-NZ': { numbers: point, date: 'D/MM/Y', hour12: true, periods: ['am', 'pm'], dayFirst: true, symbols: { ...ABROAD, NZD: '$' } },
+  'en-IE': { numbers: point, date: 'D/M/Y', hour12: false, dayFirst: true, symbols: ABROAD },
+  'en-IN': { numbers: { ...point, lakh: true }, date: 'D/M/Y', hour12: true, periods: ['am', 'pm'], dayFirst: true, symbols: { JPY: 'JP¥' } },
   'en-ZA': { numbers: { ...point, group: NBSP, decimal: ',' }, date: 'Y/MM/DD', hour12: false, dayFirst: true },
-  'sv-SE': { numbers: spaced, date: 'Y-MM-DD', hour12: false, join: ' ' },
+  'sv-SE': { numbers: spaced, date: 'Y-MM-DD', hour12: false, join: ' ', symbols: { USD: 'US$', GBP: 'GBP', JPY: 'JPY', INR: 'INR', SEK: 'kr' } },
   'de-DE': { numbers: comma, date: 'D.M.Y', hour12: false },
   'de-AT': { numbers: { ...comma, group: NBSP, currency: 'spaced' }, date: 'D.M.Y', hour12: false },
   'de-CH': { numbers: { ...point, group: '’', currency: 'spaced' }, date: 'D.M.Y', hour12: false },
-  'fr-FR': { numbers: { ...spaced, group: NARROW, percent: NARROW }, date: 'DD/MM/Y', hour12: false, join: ' ' },
-  'es-ES': { numbers: { ...comma, min2: true }, date: 'D/M/Y', hour12: false },
-  'it-IT': { numbers: { ...comma, percent: '', min2: true }, date: 'DD/MM/Y', hour12: false },
-  'pt-BR': { numbers: { ...comma, percent: '', currency: 'spaced' }, date: 'DD/MM/Y', hour12: false },
+  'fr-FR': {
+    numbers: { ...spaced, group: NARROW },
+    date: 'DD/MM/Y',
+    hour12: false,
+    join: ' ',
+    symbols: { USD: '$US', GBP: '£GB', JPY: 'JPY', CAD: '$CA' },
+  },
+  'es-ES': {
+    numbers: { ...comma, min2: true },
+    date: 'D/M/Y',
+    hour12: false,
+    symbols: { USD: 'US$', GBP: 'GBP', JPY: 'JPY', INR: 'INR', CAD: 'CAD' },
+  },
+  'it-IT': { numbers: { ...comma, percent: '', min2: true }, date: 'DD/MM/Y', hour12: false, symbols: { USD: 'USD', JPY: 'JPY', INR: 'INR' } },
+  'pt-BR': { numbers: { ...comma, percent: '', currency: 'spaced' }, date: 'DD/MM/Y', hour12: false, symbols: ABROAD },
   'pt-PT': { numbers: { ...spaced, percent: '', min2: true }, date: 'DD/MM/Y', hour12: false },
-  'nl-NL': { numbers: { ...comma, percent: '', currency: 'spaced' }, date: 'D-M-Y', hour12: false },
+  'nl-NL': { numbers: { ...comma, percent: '', currency: 'spaced' }, date: 'D-M-Y', hour12: false, symbols: { ...ABROAD, CAD: 'C$' } },
   'da-DK': { numbers: comma, date: 'D.M.Y', hour12: false, join: ' ', timeSeparator: '.' },
   'pl-PL': { numbers: { ...spaced, percent: '', min2: true }, date: 'DD.MM.Y', hour12: false },
   'ru-RU': { numbers: spaced, date: 'DD.MM.Y', hour12: false },
-  'ja-JP': { numbers: point, date: 'Y/M/D', hour12: false, join: ' ' },
+  'ja-JP': { numbers: point, date: 'Y/M/D', hour12: false, join: ' ', symbols: { JPY: '￥' } },
   'zh-CN': { numbers: point, date: 'Y/M/D', hour12: false, join: ' ' },
 };
 
-const DEFAULTS = { en: 'en-US', sv: 'sv-SE', de: 'de-DE', fr: 'fr-FR', es: 'es-ES', it: 'it-IT', pt: 'pt-BR', nl: 'nl-NL', da: 'da-DK', pl: 'pl-PL', ru: 'ru-RU', ja: 'ja-JP', zh: 'zh-CN' };
+const DEFAULTS = {
+  en: 'en-US',
+  sv: 'sv-SE',
+  de: 'de-DE',
+  fr: 'fr-FR',
+  es: 'es-ES',
+  it: 'it-IT',
+  pt: 'pt-BR',
+  nl: 'nl-NL',
+  da: 'da-DK',
+  pl: 'pl-PL',
+  ru: 'ru-RU',
+  ja: 'ja-JP',
+  zh: 'zh-CN',
+};
 
 const TAG = /^([a-z]{2,3}|[a-z]{5,8})(?:-([a-z]{4}))?(?:-([a-z]{2}|\d{3}))?((?:-[a-z0-9]{2,8}|-[a-z0-9]-[a-z0-9-]+)*)$/i;
 
@@ -46,7 +81,10 @@ export function canonical(tag) {
   const match = TAG.exec(text);
   if (!match) throw new RangeError(`Incorrect locale information provided`);
   const [, language, script, region, rest] = match;
-  return [language.toLowerCase(), script && script[0].toUpperCase() + script.slice(1).toLowerCase(), region?.toUpperCase()].filter(Boolean).join('-') + rest.toLowerCase();
+  return (
+    [language.toLowerCase(), script && script[0].toUpperCase() + script.slice(1).toLowerCase(), region?.toUpperCase()].filter(Boolean).join('-') +
+    rest.toLowerCase()
+  );
 }
 
 export function canonicalList(locales) {
@@ -79,7 +117,8 @@ export class Locale {
   #tag;
 
   constructor(tag, options = {}) {
-    if (typeof tag !== 'string' && !(tag instanceof Locale)) throw new TypeError('First argument to Intl.Locale constructor can\'t be empty or missing');
+    if (typeof tag !== 'string' && !(tag instanceof Locale))
+      throw new TypeError("First argument to Intl.Locale constructor can't be empty or missing");
     const [language, ...rest] = canonical(tag).split('-');
     this.#tag = canonical([options.language ?? language, ...rest].join('-'));
     if (options.region) this.#tag = canonical(`${this.#tag.replace(/-([A-Z]{2}|\d{3})(?=-|$)/, '')}-${options.region}`);

@@ -2,37 +2,16 @@
 
 import { resolve, supportedLocalesOf } from './locales.js';
 import { parseDecimal, roundToDigits, roundToFraction, split } from './decimal.js';
+import { NAMES, NARROW_SYMBOLS, PLURAL_SHORT, SYMBOLS, THREE_DIGIT_CURRENCIES, UNITS, WHOLE_CURRENCIES } from './units.js';
 
 const NBSP = '\xa0';
-const SYMBOLS = {
-  USD: '$', EUR: '€', GBP: '£', JPY: '¥', CNY: 'CN¥', INR: '₹', KRW: '₩', BRL: 'R$', CAD: 'CA$', AUD: 'A$', MXN: 'MX$', NZD: 'NZ$', HKD: 'HK$',
-  TWD: 'NT$', ILS: '₪', VND: '₫', XAF: 'FCFA', XOF: 'F CFA', PHP: '₱',
-};
-const NARROW_SYMBOLS = { ...SYMBOLS, CNY: '¥', CAD: '$', AUD: '$', MXN: '$', NZD: '$', HKD: '$', TWD: '$', RUB: '₽', UAH: '₴', PLN: 'zł', TRY: '₺', SEK: 'kr', NOK: 'kr', DKK: 'kr', CZK: 'Kč', NGN: '₦' };
-const NAMES = {
-  USD: ['US dollar', 'US dollars'], EUR: ['euro', 'euros'], GBP: ['British pound', 'British pounds'], JPY: ['Japanese yen', 'Japanese yen'],
-  CNY: ['Chinese yuan', 'Chinese yuan'], INR: ['Indian rupee', 'Indian rupees'], CHF: ['Swiss franc', 'Swiss francs'], CAD: ['Canadian dollar', 'Canadian dollars'],
-  AUD: ['Australian dollar', 'Australian dollars'],
-};
-const WHOLE_CURRENCIES = new Set(['JPY', 'KRW', 'VND', 'CLP', 'ISK', 'XAF', 'XOF', 'XPF', 'PYG', 'UGX', 'RWF', 'KMF', 'GNF', 'DJF', 'BIF', 'VUV']);
-const THREE_DIGIT_CURRENCIES = new Set(['BHD', 'IQD', 'JOD', 'KWD', 'LYD', 'OMR', 'TND']);
-
-// [short, narrow, long singular, long plural]; a text that begins with a letter is set off by a space.
-const UNITS = {
-  percent: ['%', '%', 'percent', 'percent'], bit: ['bit', 'bit', 'bit', 'bits'], byte: ['byte', 'B', 'byte', 'bytes'],
-  kilobit: ['kb', 'kb', 'kilobit', 'kilobits'], kilobyte: ['kB', 'kB', 'kilobyte', 'kilobytes'], megabit: ['Mb', 'Mb', 'megabit', 'megabits'], megabyte: ['MB', 'MB', 'megabyte', 'megabytes'],
-  gigabit: ['Gb', 'Gb', 'gigabit', 'gigabits'], gigabyte: ['GB', 'GB', 'gigabyte', 'gigabytes'], terabyte: ['TB', 'TB', 'terabyte', 'terabytes'], petabyte: ['PB', 'PB', 'petabyte', 'petabytes'],
-  millisecond: ['ms', 'ms', 'millisecond', 'milliseconds'], second: ['sec', 's', 'second', 'seconds'], minute: ['min', 'm', 'minute', 'minutes'], hour: ['hr', 'h', 'hour', 'hours'],
-  day: ['day', 'd', 'day', 'days'], week: ['wk', 'w', 'week', 'weeks'], month: ['mth', 'm', 'month', 'months'], year: ['yr', 'y', 'year', 'years'],
-  millimeter: ['mm', 'mm', 'millimeter', 'millimeters'], centimeter: ['cm', 'cm', 'centimeter', 'centimeters'], meter: ['m', 'm', 'meter', 'meters'], kilometer: ['km', 'km', 'kilometer', 'kilometers'],
-  inch: ['in', '″', 'inch', 'inches'], foot: ['ft', '′', 'foot', 'feet'], yard: ['yd', 'yd', 'yard', 'yards'], mile: ['mi', 'mi', 'mile', 'miles'],
-  gram: ['g', 'g', 'gram', 'grams'], kilogram: ['kg', 'kg', 'kilogram', 'kilograms'], ounce: ['oz', 'oz', 'ounce', 'ounces'], pound: ['lb', '#', 'pound', 'pounds'],
-  liter: ['L', 'L', 'liter', 'liters'], milliliter: ['mL', 'mL', 'milliliter', 'milliliters'], celsius: ['°C', '°C', 'degree Celsius', 'degrees Celsius'], fahrenheit: ['°F', '°', 'degree Fahrenheit', 'degrees Fahrenheit'],
-  degree: ['deg', '°', 'degree', 'degrees'], 'kilometer-per-hour': ['km/h', 'km/h', 'kilometer per hour', 'kilometers per hour'], 'mile-per-hour': ['mph', 'mph', 'mile per hour', 'miles per hour'],
-};
-// Short forms that change in the plural.
-const PLURAL_SHORT = { day: 'days', week: 'wks', month: 'mths', year: 'yrs' };
-const COMPACT = [[15, 'T', 'trillion', 12], [12, 'T', 'trillion', 12], [9, 'B', 'billion', 9], [6, 'M', 'million', 6], [3, 'K', 'thousand', 3]];
+const COMPACT = [
+  [15, 'T', 'trillion', 12],
+  [12, 'T', 'trillion', 12],
+  [9, 'B', 'billion', 9],
+  [6, 'M', 'million', 6],
+  [3, 'K', 'thousand', 3],
+];
 
 const oneOf = (options, name, allowed, fallback) => {
   const value = options[name];
@@ -70,10 +49,24 @@ function readOptions(locales, options) {
   own.notation = oneOf(given, 'notation', ['standard', 'scientific', 'engineering', 'compact'], 'standard');
   own.compactDisplay = oneOf(given, 'compactDisplay', ['short', 'long'], 'short');
   own.signDisplay = oneOf(given, 'signDisplay', ['auto', 'never', 'always', 'exceptZero', 'negative'], 'auto');
-  own.roundingMode = oneOf(given, 'roundingMode', ['ceil', 'floor', 'expand', 'trunc', 'halfCeil', 'halfFloor', 'halfExpand', 'halfTrunc', 'halfEven'], 'halfExpand');
+  own.roundingMode = oneOf(
+    given,
+    'roundingMode',
+    ['ceil', 'floor', 'expand', 'trunc', 'halfCeil', 'halfFloor', 'halfExpand', 'halfTrunc', 'halfEven'],
+    'halfExpand',
+  );
   own.trailingZeroDisplay = oneOf(given, 'trailingZeroDisplay', ['auto', 'stripIfInteger'], 'auto');
   const grouping = given.useGrouping;
-  own.useGrouping = grouping === undefined ? (own.notation === 'compact' ? 'min2' : 'auto') : grouping === 'false' || grouping === false ? false : grouping === true || grouping === 'true' ? 'always' : grouping;
+  own.useGrouping =
+    grouping === undefined
+      ? own.notation === 'compact'
+        ? 'min2'
+        : 'auto'
+      : grouping === 'false' || grouping === false
+        ? false
+        : grouping === true || grouping === 'true'
+          ? 'always'
+          : grouping;
   own.minimumIntegerDigits = count(given, 'minimumIntegerDigits', 1, 21, 1);
   readDigits(own, given);
   return own;
@@ -121,7 +114,12 @@ function grouped(own, whole) {
 }
 
 function numberParts(own, number) {
-  const minFraction = own.maximumSignificantDigits !== undefined ? Math.max(0, own.minimumSignificantDigits - Math.max(number.exponent, 1)) : own.compactRounding ? 0 : own.minimumFractionDigits;
+  const minFraction =
+    own.maximumSignificantDigits !== undefined
+      ? Math.max(0, own.minimumSignificantDigits - Math.max(number.exponent, 1))
+      : own.compactRounding
+        ? 0
+        : own.minimumFractionDigits;
   let [whole, fraction] = split(number, own.minimumIntegerDigits, minFraction);
   if (own.trailingZeroDisplay === 'stripIfInteger' && /^0*$/.test(fraction)) fraction = '';
   const parts = grouped(own, whole).map((part) => (typeof part === 'string' ? { type: 'integer', value: part } : part));
@@ -142,7 +140,13 @@ function scaled(own, number) {
       chosen = COMPACT.find(([, , , power]) => power === step[3] + 3);
       made = rounded(own, { ...number, exponent: number.exponent - chosen[3] });
     }
-    const suffix = own.compactDisplay === 'short' ? [{ type: 'compact', value: chosen[1] }] : [{ type: 'literal', value: ' ' }, { type: 'compact', value: chosen[2] }];
+    const suffix =
+      own.compactDisplay === 'short'
+        ? [{ type: 'compact', value: chosen[1] }]
+        : [
+            { type: 'literal', value: ' ' },
+            { type: 'compact', value: chosen[2] },
+          ];
     return { parts: [...numberParts(own, made), ...suffix], number: made };
   }
   if (own.notation === 'standard') {
@@ -151,7 +155,13 @@ function scaled(own, number) {
   }
   let power = number.digits === '' ? 0 : number.exponent - 1;
   if (own.notation === 'engineering') power = Math.floor(power / 3) * 3;
-  const made = rounded(own, { ...number, exponent: number.exponent - power });
+  let made = rounded(own, { ...number, exponent: number.exponent - power });
+  const most = own.notation === 'engineering' ? 3 : 1;
+  if (made.exponent > most) {
+    // Rounding made it one digit longer.
+    power += most;
+    made = rounded(own, { ...number, exponent: number.exponent - power });
+  }
   const exponent = [{ type: 'exponentSeparator', value: 'E' }];
   if (power < 0) exponent.push({ type: 'exponentMinusSign', value: '-' });
   exponent.push({ type: 'exponentInteger', value: `${Math.abs(power)}` });
@@ -181,24 +191,29 @@ function withCurrency(own, parts, isOne) {
     return [...parts, { type: 'literal', value: ' ' }, { type: 'currency', value: isOne ? one : many }];
   }
   let symbol = currency;
-  if (currencyDisplay === 'symbol') symbol = own.locale === 'en-CA' && currency === 'CAD' ? '$' : own.locale === 'en-AU' && currency === 'AUD' ? '$' : (SYMBOLS[currency] ?? currency);
+  if (currencyDisplay === 'symbol') symbol = own.data.symbols?.[currency] ?? SYMBOLS[currency] ?? currency;
   else if (currencyDisplay === 'narrowSymbol') symbol = NARROW_SYMBOLS[currency] ?? currency;
   const sign = { type: 'currency', value: symbol };
   const gap = [{ type: 'literal', value: NBSP }];
   if (place === 'after') return [...parts, ...gap, sign];
-  return [sign, ...(place === 'spaced' || /[A-Z]$/i.test(symbol) ? gap : []), ...parts];
+  return [sign, ...(place === 'spaced' || (/[A-Z]$/i.test(symbol) && parts[0].type === 'integer') ? gap : []), ...parts];
 }
 
 function withUnit(own, parts, isOne) {
   const [short, narrow, one, many] = UNITS[own.unit];
-  const unit = (value, space) => [...parts, ...(space ? [{ type: 'literal', value: ' ' }] : []), { type: own.unit === 'percent' ? 'percentSign' : 'unit', value }];
+  const unit = (value, space) => [
+    ...parts,
+    ...(space ? [{ type: 'literal', value: ' ' }] : []),
+    { type: own.unit === 'percent' ? 'percentSign' : 'unit', value },
+  ];
   if (own.unitDisplay === 'long') return unit(isOne ? one : many, true);
   if (own.unitDisplay === 'narrow') return unit(narrow, false);
   return unit(isOne ? short : (PLURAL_SHORT[own.unit] ?? short), /^[a-z]/i.test(short));
 }
 
 function formatToParts(own, value) {
-  if (typeof value !== 'bigint' && typeof value !== 'number') value = typeof value === 'string' && /^\s*[-+]?\d+\s*$/.test(value) ? BigInt(value.trim()) : Number(value);
+  if (typeof value !== 'bigint' && typeof value !== 'number')
+    value = typeof value === 'string' && /^\s*[-+]?\d+\s*$/.test(value) ? BigInt(value.trim()) : Number(value);
   let negative;
   let body;
   let isOne = false;
@@ -218,11 +233,17 @@ function formatToParts(own, value) {
     isZero = made.number.digits === '';
     isOne = body.length === 1 && body[0].value === '1';
   }
-  if (own.style === 'percent') body = [...body, ...(own.data.numbers.percent ? [{ type: 'literal', value: own.data.numbers.percent }] : []), { type: 'percentSign', value: '%' }];
+  if (own.style === 'percent')
+    body = [
+      ...body,
+      ...(own.data.numbers.percent ? [{ type: 'literal', value: own.data.numbers.percent }] : []),
+      { type: 'percentSign', value: '%' },
+    ];
   else if (own.style === 'currency') body = withCurrency(own, body, isOne);
   else if (own.style === 'unit') body = withUnit(own, body, isOne);
   const sign = signOf(own, negative, isZero);
-  if (sign === '-' && own.style === 'currency' && own.currencySign === 'accounting') return [{ type: 'literal', value: '(' }, ...body, { type: 'literal', value: ')' }];
+  if (sign === '-' && own.style === 'currency' && own.currencySign === 'accounting')
+    return [{ type: 'literal', value: '(' }, ...body, { type: 'literal', value: ')' }];
   if (sign === '') return body;
   return [{ type: sign === '-' ? 'minusSign' : 'plusSign', value: sign }, ...body];
 }
@@ -240,7 +261,14 @@ export class NumberFormat {
   }
 
   get format() {
-    return (this.#format ??= Object.defineProperty((value) => formatToParts(this.#own, value).map((part) => part.value).join(''), 'name', { value: '' }));
+    return (this.#format ??= Object.defineProperty(
+      (value) =>
+        formatToParts(this.#own, value)
+          .map((part) => part.value)
+          .join(''),
+      'name',
+      { value: '' },
+    ));
   }
 
   formatToParts(value) {
@@ -254,14 +282,48 @@ export class NumberFormat {
   }
 
   resolvedOptions() {
-    const { locale, style, currency, currencyDisplay, currencySign, unit, unitDisplay, minimumIntegerDigits, minimumFractionDigits, maximumFractionDigits } = this.#own;
-    const { minimumSignificantDigits, maximumSignificantDigits, useGrouping, notation, compactDisplay, signDisplay, roundingMode, trailingZeroDisplay } = this.#own;
+    const {
+      locale,
+      style,
+      currency,
+      currencyDisplay,
+      currencySign,
+      unit,
+      unitDisplay,
+      minimumIntegerDigits,
+      minimumFractionDigits,
+      maximumFractionDigits,
+    } = this.#own;
+    const {
+      minimumSignificantDigits,
+      maximumSignificantDigits,
+      useGrouping,
+      notation,
+      compactDisplay,
+      signDisplay,
+      roundingMode,
+      trailingZeroDisplay,
+    } = this.#own;
     const shown = {
-      locale, numberingSystem: 'latn', style, ...(style === 'currency' ? { currency, currencyDisplay, currencySign } : {}), ...(style === 'unit' ? { unit, unitDisplay } : {}),
-      minimumIntegerDigits, minimumFractionDigits, maximumFractionDigits, minimumSignificantDigits, maximumSignificantDigits, useGrouping, notation,
-      compactDisplay: notation === 'compact' ? compactDisplay : undefined, signDisplay, roundingIncrement: 1, roundingMode, roundingPriority: 'auto', trailingZeroDisplay,
+      locale,
+      numberingSystem: 'latn',
+      style,
+      ...(style === 'currency' ? { currency, currencyDisplay, currencySign } : {}),
+      ...(style === 'unit' ? { unit, unitDisplay } : {}),
+      minimumIntegerDigits,
+      minimumFractionDigits,
+      maximumFractionDigits,
+      minimumSignificantDigits,
+      maximumSignificantDigits,
+      useGrouping,
+      notation,
+      compactDisplay: notation === 'compact' ? compactDisplay : undefined,
+      signDisplay,
+      roundingIncrement: 1,
+      roundingMode,
+      roundingPriority: 'auto',
+      trailingZeroDisplay,
     };
     return Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== undefined));
   }
 }
-

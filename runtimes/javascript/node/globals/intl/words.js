@@ -41,7 +41,17 @@ export class PluralRules extends Service {
   resolvedOptions() {
     const { minimumIntegerDigits, minimumFractionDigits, maximumFractionDigits } = this.#numbers.resolvedOptions();
     const categories = this.#own.type === 'cardinal' ? ['one', 'other'] : ['few', 'one', 'two', 'other'];
-    return { ...this.#own, minimumIntegerDigits, minimumFractionDigits, maximumFractionDigits, pluralCategories: categories, roundingIncrement: 1, roundingMode: 'halfExpand', roundingPriority: 'auto', trailingZeroDisplay: 'auto' };
+    return {
+      ...this.#own,
+      minimumIntegerDigits,
+      minimumFractionDigits,
+      maximumFractionDigits,
+      pluralCategories: categories,
+      roundingIncrement: 1,
+      roundingMode: 'halfExpand',
+      roundingPriority: 'auto',
+      trailingZeroDisplay: 'auto',
+    };
   }
 }
 
@@ -74,7 +84,9 @@ export class ListFormat extends Service {
   }
 
   format(list) {
-    return this.formatToParts(list).map((part) => part.value).join('');
+    return this.formatToParts(list)
+      .map((part) => part.value)
+      .join('');
   }
 
   resolvedOptions() {
@@ -84,7 +96,7 @@ export class ListFormat extends Service {
 
 const UNITS = ['second', 'minute', 'hour', 'day', 'week', 'month', 'quarter', 'year'];
 const SHORT_UNITS = { second: 'sec.', minute: 'min.', hour: 'hr.', day: 'day', week: 'wk.', month: 'mo.', quarter: 'qtr.', year: 'yr.' };
-const NARROW_UNITS = { second: 's', minute: 'min', hour: 'h', day: 'd', week: 'w', month: 'mo', quarter: 'q', year: 'y' };
+const NARROW_UNITS = { second: 's', minute: 'm', hour: 'h', day: 'd', week: 'w', month: 'mo', quarter: 'q', year: 'y' };
 const WORDS = { second: { 0: 'now' }, day: { '-1': 'yesterday', 0: 'today', 1: 'tomorrow' } };
 
 export class RelativeTimeFormat extends Service {
@@ -155,7 +167,8 @@ export class RelativeTimeFormat extends Service {
 }
 
 // A character as people see it: flags, joined emoji, Hangul syllables, letters with their marks.
-const GRAPHEME = /\r\n|\p{RI}\p{RI}|\p{Emoji}(?:\p{EMod}|\uFE0F\u20E3?|[\u{E0020}-\u{E007E}]+\u{E007F})?(?:\u200D\p{Emoji}(?:\p{EMod}|\uFE0F)?)*[\p{M}\u200D]*|[\u1100-\u115F]*[\u1160-\u11A7]*[\u11A8-\u11FF]+|[^][\p{M}\u200D\uFE00-\uFE0F]*/gu;
+const GRAPHEME =
+  /\r\n|\p{RI}\p{RI}|\p{Emoji}(?:\p{EMod}|\uFE0F\u20E3?|[\u{E0020}-\u{E007E}]+\u{E007F})?(?:\u200D\p{Emoji}(?:\p{EMod}|\uFE0F)?)*[\p{M}\u200D]*|[\u1100-\u115F]*[\u1160-\u11A7]*[\u11A8-\u11FF]+|[^][\p{M}\u200D\uFE00-\uFE0F]*/gu;
 const WORD = /[\p{L}\p{N}_][\p{L}\p{N}\p{M}_]*(?:['’.:·][\p{L}\p{N}_][\p{L}\p{N}\p{M}_]*)*|\r\n|[^\S\r\n]+|[^]/gu;
 const SENTENCE = /[^.!?\n]*(?:[.!?]+["'”’)\]]*\s*|\n|$)/gu;
 const PATTERNS = { grapheme: GRAPHEME, word: WORD, sentence: SENTENCE };
@@ -189,7 +202,10 @@ export class Segmenter extends Service {
 
   constructor(locales = undefined, options = undefined) {
     super();
-    this.#own = { locale: resolve(locales).locale, granularity: pick(options, 'granularity', ['grapheme', 'word', 'sentence'], 'grapheme', 'Segmenter') };
+    this.#own = {
+      locale: resolve(locales).locale,
+      granularity: pick(options, 'granularity', ['grapheme', 'word', 'sentence'], 'grapheme', 'Segmenter'),
+    };
   }
 
   segment(input) {

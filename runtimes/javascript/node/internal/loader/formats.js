@@ -17,7 +17,7 @@ const { test } = RegExp.prototype;
 
 const WRAPPER = 'exports, require, module, __filename, __dirname';
 // Without any of these a file is no ES module, and a parser's error in it is what it seems.
-const MODULE_SYNTAX = /^[^\S\n]*(?:import\b|export\b)|[;}]\s*(?:import|export)\b|\bimport\.meta\b|\bawait\b/m;
+const MODULE_SYNTAX = /(?:^|[;}]|\*\/)\s*(?:import|export)\b|\bimport\.meta\b|\bawait\b/m;
 
 const BY_EXTENSION = { '.mjs': 'module', '.mts': 'module', '.cjs': 'commonjs', '.cts': 'commonjs', '.json': 'json', '.node': 'addon', '.wasm': 'wasm' };
 
@@ -60,7 +60,7 @@ export function javascriptOf(source, name) {
   }
   rememberSource(name, source.original);
   const made = binding.transpile(source.file, source.bytes, name);
-  if (typeof made === 'string') return made;
+  if (typeof made === 'string') return made.startsWith('#!') ? `//${made}` : made;
   throw nodeError(SyntaxError, 'ERR_INVALID_TYPESCRIPT_SYNTAX', made[0]);
 }
 

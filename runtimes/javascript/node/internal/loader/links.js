@@ -13,7 +13,8 @@ function statement(name, module) {
     if (!match) return undefined;
     const specifier = match[3];
     const last = specifier.replace(/^node:/, '').split('/').pop().replace(/\.\w+$/, '');
-    if (!module.includes(last)) return undefined;
+    // The engine cuts long names.
+    if (module.length < 60 && !module.includes(last)) return undefined;
     const [start] = match.indices[1];
     const line = text.slice(0, start).split('\n').length;
     return { file, line, column: start - text.lastIndexOf('\n', start - 1), specifier };

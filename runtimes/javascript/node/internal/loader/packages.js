@@ -4,7 +4,7 @@ import posix from '../../modules/path.js';
 import { nodeError } from '../errors.js';
 import { decode, isFile, readBytes } from './files.js';
 
-const { dirname } = posix;
+const { dirname, resolve } = posix;
 const { parse } = JSON;
 const { apply } = Reflect;
 const { get, set } = Map.prototype;
@@ -37,7 +37,7 @@ function read(directory) {
 
 /** The package that `file` belongs to, or null. */
 export function packageOf(file) {
-  for (let directory = dirname(file); ; directory = dirname(directory)) {
+  for (let directory = dirname(resolve(file)); ; directory = dirname(directory)) {
     if (!directory.endsWith('/node_modules')) {
       const found = packageIn(directory);
       if (found) return found;

@@ -184,7 +184,7 @@ export function resolveImport(specifier, base, anyhow = false) {
   if (isRelative(specifier)) {
     const { path, suffix } = splitUrl(`file:${specifier.startsWith('/') ? '//' : '///'}${specifier}`);
     const whole = specifier.startsWith('/') ? path : resolve(dirname(base), path.slice(1));
-    const isFolder = path.endsWith('/') && whole !== '/';
+    const isFolder = /(^|\/)\.{0,2}$/.test(path) && whole !== '/';
     return { file: real(exact(isFolder ? `${whole}/` : whole, base)), suffix };
   }
   return { file: realFile(importBare(specifier, base)), suffix: '' };

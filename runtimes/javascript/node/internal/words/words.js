@@ -132,6 +132,7 @@ function ofSyntaxError(message, at) {
     const name = at.text && /([\p{ID_Start}$][\p{ID_Continue}$]*)[^\p{ID_Continue}$]*$/u.exec(at.text.slice(0, at.column - 1))?.[1];
     return name ? `Identifier '${name}' has already been declared` : undefined;
   }
+  if (message === 'invalid destructuring target' && /\d$/.test(at.text?.slice(0, at.column - 1) ?? '')) return 'Unexpected number';
   match = /^Could not find export '(.*)' in module '(.*)'$/s.exec(message);
   if (match) return `The requested module '${specifierOf(match[1], match[2])}' does not provide an export named '${match[1]}'`;
   return undefined;

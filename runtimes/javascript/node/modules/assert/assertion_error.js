@@ -30,7 +30,14 @@ const isObject = (value) => typeof value === 'object' && value !== null;
 
 function shown(value) {
   return inspect(value, {
-    compact: false, customInspect: false, depth: 1000, maxArrayLength: Infinity, showHidden: false, showProxy: false, sorted: true, getters: true,
+    compact: false,
+    customInspect: false,
+    depth: 1000,
+    maxArrayLength: Infinity,
+    showHidden: false,
+    showProxy: false,
+    sorted: true,
+    getters: true,
   });
 }
 
@@ -196,4 +203,3 @@ function ellipsis(text) {
   if (lines.length > 10) return `${lines.slice(0, 10).join('\n')}\n...`;
   return text.length > LONG ? `${text.slice(LONG)}...` : text;
 }
-

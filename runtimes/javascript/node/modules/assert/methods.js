@@ -38,7 +38,6 @@ export function innerOk(fn, count, value, message) {
   throw error;
 }
 
-// eslint-disable-next-line eqeqeq
 const looselyEqual = (a, b) => a == b || (Number.isNaN(a) && Number.isNaN(b));
 
 /** A method that compares two values and fails where `holds` says no. */
@@ -76,7 +75,14 @@ function failMethod(actual, expected, message, operator, stackStartFn) {
     if (arguments.length === 2) operator = '!=';
   }
   if (message instanceof Error) throw message;
-  const error = new AssertionError({ actual, expected, operator: operator ?? 'fail', stackStartFn: stackStartFn || failMethod, message, diff: this?.[kOptions]?.diff });
+  const error = new AssertionError({
+    actual,
+    expected,
+    operator: operator ?? 'fail',
+    stackStartFn: stackStartFn || failMethod,
+    message,
+    diff: this?.[kOptions]?.diff,
+  });
   if (internalMessage) error.generatedMessage = true;
   throw error;
 }
@@ -96,7 +102,12 @@ class Comparison {
 function compareKey(actual, expected, key, message, keys, fn) {
   if (key in actual && isDeepStrictEqual(actual[key], expected[key])) return;
   if (message) fail({ actual, expected, message, operator: fn.name, stackStartFn: fn });
-  const error = new AssertionError({ actual: new Comparison(actual, keys), expected: new Comparison(expected, keys, actual), operator: 'deepStrictEqual', stackStartFn: fn });
+  const error = new AssertionError({
+    actual: new Comparison(actual, keys),
+    expected: new Comparison(expected, keys, actual),
+    operator: 'deepStrictEqual',
+    stackStartFn: fn,
+  });
   Object.assign(error, { actual, expected, operator: fn.name });
   throw error;
 }
@@ -159,7 +170,8 @@ function getActual(fn) {
   return NOTHING_THROWN;
 }
 
-const isPromise = (value) => types.isPromise(value) || (value !== null && typeof value === 'object' && typeof value.then === 'function' && typeof value.catch === 'function');
+const isPromise = (value) =>
+  types.isPromise(value) || (value !== null && typeof value === 'object' && typeof value.then === 'function' && typeof value.catch === 'function');
 
 async function waitForActual(promiseFn) {
   let promise = promiseFn;
@@ -217,7 +229,13 @@ function expectsNoError(fn, kind, actual, error, message) {
   }
   if (!error || hasMatchingError(actual, error)) {
     const details = message ? `: ${message}` : '.';
-    fail({ actual, expected: error, operator: fn.name, message: `Got unwanted ${kind}${details}\nActual message: "${actual?.message}"`, stackStartFn: fn });
+    fail({
+      actual,
+      expected: error,
+      operator: fn.name,
+      message: `Got unwanted ${kind}${details}\nActual message: "${actual?.message}"`,
+      stackStartFn: fn,
+    });
   }
   throw actual;
 }
@@ -225,7 +243,8 @@ function expectsNoError(fn, kind, actual, error, message) {
 function ifError(err) {
   if (err === null || err === undefined) return;
   let message = 'ifError got unwanted exception: ';
-  if (typeof err === 'object' && typeof err.message === 'string') message += err.message.length === 0 && err.constructor ? err.constructor.name : err.message;
+  if (typeof err === 'object' && typeof err.message === 'string')
+    message += err.message.length === 0 && err.constructor ? err.constructor.name : err.message;
   else message += inspect(err);
   const error = new AssertionError({ actual: err, expected: null, operator: 'ifError', message, stackStartFn: ifError });
   const at = typeof err.stack === 'string' ? err.stack.indexOf('\n    at') : -1;

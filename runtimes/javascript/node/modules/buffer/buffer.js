@@ -319,7 +319,8 @@ const prototype = {
       Uint8Array.prototype.fill.call(this, +value & 255, from, to);
       return this;
     }
-    const pattern = typeof value === 'string' ? codecFor(encoding).encode(value) : ArrayBuffer.isView(value) ? asBuffer(value) : Uint8Array.of(+value & 255);
+    const pattern =
+      typeof value === 'string' ? codecFor(encoding).encode(value) : ArrayBuffer.isView(value) ? asBuffer(value) : Uint8Array.of(+value & 255);
     if (pattern.length === 0) throw invalidArgValue('value', value);
     for (let at = from; at < to; at += pattern.length) {
       this.set(at + pattern.length <= to ? pattern : pattern.subarray(0, to - at), at);

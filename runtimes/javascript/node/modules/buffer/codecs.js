@@ -114,10 +114,18 @@ const hex = whole({
 
 const CODECS = {
   __proto__: null,
-  utf8, 'utf-8': utf8,
-  utf16le, 'utf-16le': utf16le, ucs2: utf16le, 'ucs-2': utf16le,
-  latin1, binary: latin1,
-  ascii, base64, base64url, hex,
+  utf8,
+  'utf-8': utf8,
+  utf16le,
+  'utf-16le': utf16le,
+  ucs2: utf16le,
+  'ucs-2': utf16le,
+  latin1,
+  binary: latin1,
+  ascii,
+  base64,
+  base64url,
+  hex,
 };
 
 /** The codec of that name, in any case; `undefined` if there is none. */

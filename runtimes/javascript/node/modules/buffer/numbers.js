@@ -106,7 +106,10 @@ function define(name, method) {
   if (name.includes('UInt')) methods[name.replace('UInt', 'Uint')] = method;
 }
 
-for (const [suffix, little] of [['LE', true], ['BE', false]]) {
+for (const [suffix, little] of [
+  ['LE', true],
+  ['BE', false],
+]) {
   for (const size of [1, 2, 4]) {
     if (size === 1 && !little) continue;
     const end = size === 1 ? '8' : `${size * 8}${suffix}`;
@@ -179,7 +182,10 @@ for (const [suffix, little] of [['LE', true], ['BE', false]]) {
     check(this, offset, 8);
     return writeBig(this, value, offset, little);
   });
-  for (const [kind, size] of [['Float', 4], ['Double', 8]]) {
+  for (const [kind, size] of [
+    ['Float', 4],
+    ['Double', 8],
+  ]) {
     define(`read${kind}${suffix}`, function (offset = 0) {
       check(this, offset, size);
       return readFloat(this, offset, size, little);

@@ -51,7 +51,11 @@ function searchBytes(buffer, needle, offset, forwards, step) {
     }
     return -1;
   }
-  for (let at = lastIndexOf.call(buffer, needle[0], Math.min(offset, last)); at !== -1; at = at === 0 ? -1 : lastIndexOf.call(buffer, needle[0], at - 1)) {
+  for (
+    let at = lastIndexOf.call(buffer, needle[0], Math.min(offset, last));
+    at !== -1;
+    at = at === 0 ? -1 : lastIndexOf.call(buffer, needle[0], at - 1)
+  ) {
     if (at % step === 0 && matches(buffer, needle, at)) return at;
   }
   return -1;

@@ -14,7 +14,12 @@ const { Transform } = stream;
 const BLOCK = 16;
 const EMPTY = new Uint8Array(0);
 
-const INFO = { ecb: { ivLength: 0, nid: { 128: 418, 192: 422, 256: 426 } }, cbc: { ivLength: 16, nid: { 128: 419, 192: 423, 256: 427 } }, ctr: { ivLength: 16, nid: { 128: 904, 192: 905, 256: 906 } }, gcm: { ivLength: 12, nid: { 128: 895, 192: 898, 256: 901 } } };
+const INFO = {
+  ecb: { ivLength: 0, nid: { 128: 418, 192: 422, 256: 426 } },
+  cbc: { ivLength: 16, nid: { 128: 419, 192: 423, 256: 427 } },
+  ctr: { ivLength: 16, nid: { 128: 904, 192: 905, 256: 906 } },
+  gcm: { ivLength: 12, nid: { 128: 895, 192: 898, 256: 901 } },
+};
 
 function parseName(cipher) {
   const match = /^(?:id-)?aes-?(128|192|256)-?(ecb|cbc|ctr|gcm)?$/i.exec(cipher);
@@ -33,7 +38,9 @@ export function getCiphers() {
 
 export function getCipherInfo(nameOrNid, options) {
   if (typeof nameOrNid !== 'string' && typeof nameOrNid !== 'number') throw invalidArgType('nameOrNid', ['string', 'number'], nameOrNid);
-  const found = getCiphers().map((name) => [name, parseName(name)]).find(([name, { bits, mode }]) => name === `${nameOrNid}`.toLowerCase() || INFO[mode].nid[bits] === nameOrNid);
+  const found = getCiphers()
+    .map((name) => [name, parseName(name)])
+    .find(([name, { bits, mode }]) => name === `${nameOrNid}`.toLowerCase() || INFO[mode].nid[bits] === nameOrNid);
   if (!found) return undefined;
   const { bits, mode, ivLength } = found[1];
   if (options?.keyLength !== undefined && options.keyLength !== bits / 8) return undefined;
@@ -285,7 +292,8 @@ export const Decipheriv = cipherClass('Decipheriv', false, {
     const { mode, name } = states.get(this);
     const bytes = bytesOf(tag, 'buffer', encoding).slice();
     if (name !== 'gcm') throw nodeError(Error, 'ERR_CRYPTO_INVALID_STATE', 'Invalid state for operation setAuthTag');
-    if (![4, 8, 12, 13, 14, 15, 16].includes(bytes.length)) throw nodeError(TypeError, 'ERR_CRYPTO_INVALID_AUTH_TAG', `Invalid authentication tag length: ${bytes.length}`);
+    if (![4, 8, 12, 13, 14, 15, 16].includes(bytes.length))
+      throw nodeError(TypeError, 'ERR_CRYPTO_INVALID_AUTH_TAG', `Invalid authentication tag length: ${bytes.length}`);
     mode.tag = bytes;
     return this;
   },

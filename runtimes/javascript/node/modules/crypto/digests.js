@@ -28,7 +28,10 @@ class EngineDigest {
 }
 
 const fromEngine = (name, blockLength, outputLength) => ({
-  name, blockLength, outputLength, start: () => new EngineDigest(binding.hashNew(name)),
+  name,
+  blockLength,
+  outputLength,
+  start: () => new EngineDigest(binding.hashNew(name)),
 });
 
 const fromPackage = (name, hash, outputLength = hash.outputLen, options = undefined) => ({
@@ -71,7 +74,12 @@ const sha512 = fromEngine('sha512', 128, 64);
 
 const DIGESTS = {
   __proto__: null,
-  md5, sha1, sha224, sha256, sha384, sha512,
+  md5,
+  sha1,
+  sha224,
+  sha256,
+  sha384,
+  sha512,
   'md5-sha1': { name: 'md5-sha1', blockLength: 64, outputLength: 36, start: () => new Pair([md5.start(), sha1.start()]) },
   'sha512-224': fromPackage('sha512-224', sha512_224),
   'sha512-256': fromPackage('sha512-256', sha512_256),
@@ -88,28 +96,90 @@ const DIGESTS = {
 
 const ALIASES = {
   __proto__: null,
-  'ssl3-md5': 'md5', 'ssl3-sha1': 'sha1', ripemd: 'ripemd160', rmd160: 'ripemd160', 'sha-1': 'sha1', 'sha-224': 'sha224', 'sha-256': 'sha256', 'sha-384': 'sha384',
-  'sha-512': 'sha512', 'sha2-224': 'sha224', 'sha2-256': 'sha256', 'sha2-384': 'sha384', 'sha2-512': 'sha512', 'sha512/224': 'sha512-224', 'sha512/256': 'sha512-256',
-  'sha-512/224': 'sha512-224', 'sha-512/256': 'sha512-256',
-  'shake-128': 'shake128', 'shake-256': 'shake256', 'blake2b-512': 'blake2b512', 'blake2s-256': 'blake2s256', 'ripemd-160': 'ripemd160',
+  'ssl3-md5': 'md5',
+  'ssl3-sha1': 'sha1',
+  ripemd: 'ripemd160',
+  rmd160: 'ripemd160',
+  'sha-1': 'sha1',
+  'sha-224': 'sha224',
+  'sha-256': 'sha256',
+  'sha-384': 'sha384',
+  'sha-512': 'sha512',
+  'sha2-224': 'sha224',
+  'sha2-256': 'sha256',
+  'sha2-384': 'sha384',
+  'sha2-512': 'sha512',
+  'sha512/224': 'sha512-224',
+  'sha512/256': 'sha512-256',
+  'sha-512/224': 'sha512-224',
+  'sha-512/256': 'sha512-256',
+  'shake-128': 'shake128',
+  'shake-256': 'shake256',
+  'blake2b-512': 'blake2b512',
+  'blake2s-256': 'blake2s256',
+  'ripemd-160': 'ripemd160',
 };
 
 /** The hash function of that name, in any case and in OpenSSL's other spellings; `undefined` if unknown. */
 export function digestFor(algorithm) {
-  let name = `${algorithm}`.toLowerCase().replace(/^rsa-/, '').replace(/withrsa(encryption)?$/, '');
+  let name = `${algorithm}`
+    .toLowerCase()
+    .replace(/^rsa-/, '')
+    .replace(/withrsa(encryption)?$/, '');
   name = name.replace(/^id-rsassa-pkcs1-v1_5-with-/, '');
   return DIGESTS[name] ?? DIGESTS[ALIASES[name]];
 }
 
 // OpenSSL's names of the functions above.
 export const HASHES = [
-  'RSA-MD5', 'RSA-RIPEMD160', 'RSA-SHA1', 'RSA-SHA224', 'RSA-SHA256', 'RSA-SHA3-224', 'RSA-SHA3-256', 'RSA-SHA3-384', 'RSA-SHA3-512',
-  'RSA-SHA384', 'RSA-SHA512', 'RSA-SHA512/224', 'RSA-SHA512/256', 'blake2b512', 'blake2s256', 'id-rsassa-pkcs1-v1_5-with-sha3-224',
-  'id-rsassa-pkcs1-v1_5-with-sha3-256', 'id-rsassa-pkcs1-v1_5-with-sha3-384', 'id-rsassa-pkcs1-v1_5-with-sha3-512', 'md5', 'md5-sha1',
-  'md5WithRSAEncryption', 'ripemd', 'ripemd160', 'ripemd160WithRSA', 'rmd160', 'sha1', 'sha1WithRSAEncryption', 'sha224',
-  'sha224WithRSAEncryption', 'sha256', 'sha256WithRSAEncryption', 'sha3-224', 'sha3-256', 'sha3-384', 'sha3-512', 'sha384',
-  'sha384WithRSAEncryption', 'sha512', 'sha512-224', 'sha512-224WithRSAEncryption', 'sha512-256', 'sha512-256WithRSAEncryption',
-  'sha512WithRSAEncryption', 'shake128', 'shake256', 'ssl3-md5', 'ssl3-sha1',
+  'RSA-MD5',
+  'RSA-RIPEMD160',
+  'RSA-SHA1',
+  'RSA-SHA224',
+  'RSA-SHA256',
+  'RSA-SHA3-224',
+  'RSA-SHA3-256',
+  'RSA-SHA3-384',
+  'RSA-SHA3-512',
+  'RSA-SHA384',
+  'RSA-SHA512',
+  'RSA-SHA512/224',
+  'RSA-SHA512/256',
+  'blake2b512',
+  'blake2s256',
+  'id-rsassa-pkcs1-v1_5-with-sha3-224',
+  'id-rsassa-pkcs1-v1_5-with-sha3-256',
+  'id-rsassa-pkcs1-v1_5-with-sha3-384',
+  'id-rsassa-pkcs1-v1_5-with-sha3-512',
+  'md5',
+  'md5-sha1',
+  'md5WithRSAEncryption',
+  'ripemd',
+  'ripemd160',
+  'ripemd160WithRSA',
+  'rmd160',
+  'sha1',
+  'sha1WithRSAEncryption',
+  'sha224',
+  'sha224WithRSAEncryption',
+  'sha256',
+  'sha256WithRSAEncryption',
+  'sha3-224',
+  'sha3-256',
+  'sha3-384',
+  'sha3-512',
+  'sha384',
+  'sha384WithRSAEncryption',
+  'sha512',
+  'sha512-224',
+  'sha512-224WithRSAEncryption',
+  'sha512-256',
+  'sha512-256WithRSAEncryption',
+  'sha512WithRSAEncryption',
+  'shake128',
+  'shake256',
+  'ssl3-md5',
+  'ssl3-sha1',
 ];
 
 /** A keyed hash (HMAC) under way. */

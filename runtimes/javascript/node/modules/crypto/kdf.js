@@ -147,7 +147,8 @@ export function timingSafeEqual(buf1, buf2) {
   const a = viewOf(buf1);
   const b = viewOf(buf2);
   const bad = a === undefined ? 'buf1' : b === undefined ? 'buf2' : undefined;
-  if (bad) throw nodeError(TypeError, 'ERR_INVALID_ARG_TYPE', `The "${bad}" argument must be an instance of ArrayBuffer, Buffer, TypedArray, or DataView.`);
+  if (bad)
+    throw nodeError(TypeError, 'ERR_INVALID_ARG_TYPE', `The "${bad}" argument must be an instance of ArrayBuffer, Buffer, TypedArray, or DataView.`);
   if (a.length !== b.length) throw nodeError(RangeError, 'ERR_CRYPTO_TIMING_SAFE_EQUAL_LENGTH', 'Input buffers must have the same byte length');
   let difference = 0;
   for (let index = 0; index < a.length; index++) difference |= a[index] ^ b[index];

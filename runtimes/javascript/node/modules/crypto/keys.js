@@ -106,7 +106,11 @@ export function generateKey(type, options, callback) {
 export function unavailable(name) {
   return {
     [name]: function () {
-      throw nodeError(Error, 'ERR_METHOD_NOT_IMPLEMENTED', `crypto.${name} is not implemented in the sandbox: it has hashes, HMAC, key derivation, AES and random numbers, but no public-key cryptography`);
+      throw nodeError(
+        Error,
+        'ERR_METHOD_NOT_IMPLEMENTED',
+        `crypto.${name} is not implemented in the sandbox: it has hashes, HMAC, key derivation, AES and random numbers, but no public-key cryptography`,
+      );
     },
   }[name];
 }

@@ -125,7 +125,17 @@ export function randomUUIDv7() {
   return formatted(bytes);
 }
 
-const INTEGERS = new Set(['Int8Array', 'Uint8Array', 'Uint8ClampedArray', 'Int16Array', 'Uint16Array', 'Int32Array', 'Uint32Array', 'BigInt64Array', 'BigUint64Array']);
+const INTEGERS = new Set([
+  'Int8Array',
+  'Uint8Array',
+  'Uint8ClampedArray',
+  'Int16Array',
+  'Uint16Array',
+  'Int32Array',
+  'Uint32Array',
+  'BigInt64Array',
+  'BigUint64Array',
+]);
 
 export function getRandomValues(array) {
   if (!INTEGERS.has(typedArrayName(array))) {
@@ -136,4 +146,3 @@ export function getRandomValues(array) {
   }
   return randomFillSync(array);
 }
-

@@ -19,7 +19,15 @@ const kMake = Symbol('make');
 const fail = (message, name) => new DOMException(message, name);
 const unsupported = () => fail('Unrecognized algorithm name', 'NotSupportedError');
 
-const HASH_NAMES = { 'sha-1': 'SHA-1', 'sha-256': 'SHA-256', 'sha-384': 'SHA-384', 'sha-512': 'SHA-512', 'sha3-256': 'SHA3-256', 'sha3-384': 'SHA3-384', 'sha3-512': 'SHA3-512' };
+const HASH_NAMES = {
+  'sha-1': 'SHA-1',
+  'sha-256': 'SHA-256',
+  'sha-384': 'SHA-384',
+  'sha-512': 'SHA-512',
+  'sha3-256': 'SHA3-256',
+  'sha3-384': 'SHA3-384',
+  'sha3-512': 'SHA3-512',
+};
 const KEY_NAMES = { hmac: 'HMAC', 'aes-cbc': 'AES-CBC', 'aes-ctr': 'AES-CTR', 'aes-gcm': 'AES-GCM', pbkdf2: 'PBKDF2', hkdf: 'HKDF' };
 
 function named(algorithm, names) {
@@ -34,7 +42,12 @@ const digestOf = (name) => digestFor(name.startsWith('SHA3') ? name : name.repla
 
 function bytesOf(value, name = 'data') {
   const view = viewOf(value);
-  if (view === undefined) throw nodeError(TypeError, 'ERR_INVALID_ARG_TYPE', `Failed to execute on 'SubtleCrypto': ${name} is not instance of ArrayBuffer, Buffer, TypedArray, or DataView.`);
+  if (view === undefined)
+    throw nodeError(
+      TypeError,
+      'ERR_INVALID_ARG_TYPE',
+      `Failed to execute on 'SubtleCrypto': ${name} is not instance of ArrayBuffer, Buffer, TypedArray, or DataView.`,
+    );
   return view.slice();
 }
 
@@ -108,7 +121,11 @@ function parameters(algorithm, key) {
   if (name === 'AES-CBC') return aes.cbc(secretOf(key), bytesOf(algorithm.iv, 'algorithm.iv'));
   if (name === 'AES-CTR') return aes.ctr(secretOf(key), bytesOf(algorithm.counter, 'algorithm.counter'));
   if (algorithm.tagLength !== undefined && algorithm.tagLength !== 128) throw fail('Only tags of 128 bits are supported', 'NotSupportedError');
-  return aes.gcm(secretOf(key), bytesOf(algorithm.iv, 'algorithm.iv'), algorithm.additionalData === undefined ? undefined : bytesOf(algorithm.additionalData));
+  return aes.gcm(
+    secretOf(key),
+    bytesOf(algorithm.iv, 'algorithm.iv'),
+    algorithm.additionalData === undefined ? undefined : bytesOf(algorithm.additionalData),
+  );
 }
 
 function derive(algorithm, key, length) {

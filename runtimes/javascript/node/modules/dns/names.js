@@ -3,13 +3,48 @@
 import { validateOneOf } from '../../internal/validators.js';
 
 export const QUERIES = [
-  'resolve', 'resolve4', 'resolve6', 'resolveAny', 'resolveCaa', 'resolveCname', 'resolveMx', 'resolveNaptr', 'resolveNs', 'resolvePtr',
-  'resolveSoa', 'resolveSrv', 'resolveTlsa', 'resolveTxt', 'reverse',
+  'resolve',
+  'resolve4',
+  'resolve6',
+  'resolveAny',
+  'resolveCaa',
+  'resolveCname',
+  'resolveMx',
+  'resolveNaptr',
+  'resolveNs',
+  'resolvePtr',
+  'resolveSoa',
+  'resolveSrv',
+  'resolveTlsa',
+  'resolveTxt',
+  'reverse',
 ];
 
 const NAMES = [
-  'NODATA', 'FORMERR', 'SERVFAIL', 'NOTFOUND', 'NOTIMP', 'REFUSED', 'BADQUERY', 'BADNAME', 'BADFAMILY', 'BADRESP', 'CONNREFUSED', 'TIMEOUT',
-  'EOF', 'FILE', 'NOMEM', 'DESTRUCTION', 'BADSTR', 'BADFLAGS', 'NONAME', 'BADHINTS', 'NOTINITIALIZED', 'LOADIPHLPAPI', 'ADDRGETNETWORKPARAMS', 'CANCELLED',
+  'NODATA',
+  'FORMERR',
+  'SERVFAIL',
+  'NOTFOUND',
+  'NOTIMP',
+  'REFUSED',
+  'BADQUERY',
+  'BADNAME',
+  'BADFAMILY',
+  'BADRESP',
+  'CONNREFUSED',
+  'TIMEOUT',
+  'EOF',
+  'FILE',
+  'NOMEM',
+  'DESTRUCTION',
+  'BADSTR',
+  'BADFLAGS',
+  'NONAME',
+  'BADHINTS',
+  'NOTINITIALIZED',
+  'LOADIPHLPAPI',
+  'ADDRGETNETWORKPARAMS',
+  'CANCELLED',
 ];
 export const ERROR_CODES = Object.fromEntries(NAMES.map((name) => [name, name === 'EOF' ? 'EOF' : `E${name}`]));
 

@@ -1,5 +1,6 @@
 // The class EventEmitter.
 
+import { rememberEmission } from '../../internal/uncaught.js';
 import process from '../process.js';
 import { nodeError } from '../../internal/errors.js';
 import { validateBoolean, validateFunction, validateNumber } from '../../internal/validators.js';
@@ -104,9 +105,12 @@ EventEmitter.prototype.getMaxListeners = function getMaxListeners() {
   return maxListenersOf(this);
 };
 
-function throwUnhandled(args) {
+function throwUnhandled(emitter, args) {
   const error = args[0];
-  if (error instanceof Error) throw error;
+  if (error instanceof Error) {
+    rememberEmission(error, emitter, EventEmitter.prototype.emit);
+    throw error;
+  }
   let text;
   try {
     text = inspect(error);
@@ -120,7 +124,7 @@ EventEmitter.prototype.emit = function emit(type, ...args) {
   const events = this._events;
   if (type === 'error') {
     if (events !== undefined && events[kErrorMonitor] !== undefined) this.emit(kErrorMonitor, ...args);
-    if (events === undefined || events.error === undefined) throwUnhandled(args);
+    if (events === undefined || events.error === undefined) throwUnhandled(this, args);
   } else if (events === undefined) {
     return false;
   }
@@ -293,4 +297,3 @@ EventEmitter.prototype.listenerCount = function listenerCount(type, listener) {
 EventEmitter.prototype.eventNames = function eventNames() {
   return this._eventsCount > 0 ? Reflect.ownKeys(this._events) : [];
 };
-

@@ -265,8 +265,23 @@ function matchesGlob(path, pattern) {
 }
 
 const win32 = {
-  resolve, normalize, isAbsolute, join, relative, toNamespacedPath, dirname, basename, extname, format, parse, matchesGlob,
-  sep, delimiter: ';', win32: null, posix: null, _makeLong: toNamespacedPath,
+  resolve,
+  normalize,
+  isAbsolute,
+  join,
+  relative,
+  toNamespacedPath,
+  dirname,
+  basename,
+  extname,
+  format,
+  parse,
+  matchesGlob,
+  sep,
+  delimiter: ';',
+  win32: null,
+  posix: null,
+  _makeLong: toNamespacedPath,
 };
 
 export default win32;

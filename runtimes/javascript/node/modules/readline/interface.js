@@ -46,7 +46,15 @@ export function InterfaceConstructor(input, output, completer, terminal) {
   this.closed = false;
   this.paused = false;
   this.cursor = 0;
-  states.set(this, { prompt, buffer: '', afterReturn: false, decoder: new StringDecoder('utf8'), question: null, oldPrompt: prompt, iterator: undefined });
+  states.set(this, {
+    prompt,
+    buffer: '',
+    afterReturn: false,
+    decoder: new StringDecoder('utf8'),
+    question: null,
+    oldPrompt: prompt,
+    iterator: undefined,
+  });
   this[kQuestionReject] = null;
 
   const onData = (chunk) => receive(this, chunk);

@@ -40,7 +40,11 @@ export function readableFromWeb(readableStream, options = {}) {
 export function readableToWeb(readable, options = {}) {
   if (typeof readable?._readableState !== 'object') throw invalidArgType('streamReadable', 'stream.Readable', readable);
   const objectMode = readable.readableObjectMode;
-  const strategy = options.strategy ?? (objectMode ? new CountQueuingStrategy({ highWaterMark: readable.readableHighWaterMark }) : { highWaterMark: readable.readableHighWaterMark, size: (chunk) => chunk.byteLength ?? chunk.length });
+  const strategy =
+    options.strategy ??
+    (objectMode
+      ? new CountQueuingStrategy({ highWaterMark: readable.readableHighWaterMark })
+      : { highWaterMark: readable.readableHighWaterMark, size: (chunk) => chunk.byteLength ?? chunk.length });
   return new ReadableStream(
     {
       start(controller) {
@@ -131,7 +135,7 @@ export function duplexFromWeb(pair, options = {}) {
 }
 
 export function duplexToWeb(duplex) {
-  if (typeof duplex?._readableState !== 'object' || typeof duplex?._writableState !== 'object') throw invalidArgType('duplex', 'stream.Duplex', duplex);
+  if (typeof duplex?._readableState !== 'object' || typeof duplex?._writableState !== 'object')
+    throw invalidArgType('duplex', 'stream.Duplex', duplex);
   return { readable: readableToWeb(duplex), writable: writableToWeb(duplex) };
 }
-

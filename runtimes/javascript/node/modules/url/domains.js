@@ -2,7 +2,14 @@
 
 import tr46 from 'tr46';
 
-const OPTIONS = { checkHyphens: false, checkBidi: true, checkJoiners: true, useSTD3ASCIIRules: false, transitionalProcessing: false, verifyDNSLength: false };
+const OPTIONS = {
+  checkHyphens: false,
+  checkBidi: true,
+  checkJoiners: true,
+  useSTD3ASCIIRules: false,
+  transitionalProcessing: false,
+  verifyDNSLength: false,
+};
 
 /** The ASCII form; the empty text for what is no domain. */
 export function toASCII(domain) {

@@ -51,8 +51,7 @@ export function fileURLToPathBuffer(value, options = {}) {
 }
 
 // What may not stand in a path part of a URL, beyond what the URL parser encodes itself.
-const encodePosix = (text) =>
-  text.replace(/[%\\\n\r\t?#]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`);
+const encodePosix = (text) => text.replace(/[%\\\n\r\t?#]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`);
 
 export function pathToFileURL(filepath, options = {}) {
   validateString(filepath, 'path');

@@ -234,7 +234,10 @@ class URLSearchParamsIterator {
   [inspect.custom](depth, ctx) {
     if (typeof depth === 'number' && depth < 0) return ctx.stylize('[Object]', 'special');
     const inner = depth === null ? { ...ctx } : { ...ctx, depth: depth - 1 };
-    const rest = internals.pairs(this.#params).slice(this.#index).map((pair) => this.#pick(pair));
+    const rest = internals
+      .pairs(this.#params)
+      .slice(this.#index)
+      .map((pair) => this.#pick(pair));
     const parts = rest.map((each) => inspect(each, inner));
     const broken = inspect(rest, inner).includes('\n');
     return `${this[Symbol.toStringTag]} {${broken ? `\n  ${parts.join(',\n  ')}` : ` ${parts.join(', ')}`} }`;

@@ -15,7 +15,8 @@ export function invalidUrl(input, base) {
 }
 
 // Addresses that are written as the parser would leave them: no escapes to make, no dots to resolve, no odd hosts.
-const PLAIN = /^(https?|file):\/\/([a-z][a-z0-9-]*(?:\.[a-z0-9-]+)*\.[a-z]{2,}|localhost|)(?::(\d{1,4}))?((?:\/[\w\-.~!$&'()*+,;=:@%]*)*)(\?[\w\-.~!$&()*+,;=:@%/?]*)?(#[\w\-.~!$&'()*+,;=:@%/?]*)?$/;
+const PLAIN =
+  /^(https?|file):\/\/([a-z][a-z0-9-]*(?:\.[a-z0-9-]+)*\.[a-z]{2,}|localhost|)(?::(\d{1,4}))?((?:\/[\w\-.~!$&'()*+,;=:@%]*)*)(\?[\w\-.~!$&()*+,;=:@%/?]*)?(#[\w\-.~!$&'()*+,;=:@%/?]*)?$/;
 const NOT_PLAIN = /\/\.|xn--|%2e|\/[a-z][:|](?:\/|$)/i;
 const DEFAULT_PORTS = { http: 80, https: 443 };
 
@@ -28,8 +29,14 @@ function plainRecord(input) {
   if ((scheme === 'file') !== (host === '') || (scheme === 'file' && (path === '' || port !== undefined))) return undefined;
   const number = port === undefined || +port === DEFAULT_PORTS[scheme] ? null : +port;
   return {
-    scheme, username: '', password: '', host, port: number, path: path === '' ? [''] : path.slice(1).split('/'),
-    query: query === undefined ? null : query.slice(1), fragment: fragment === undefined ? null : fragment.slice(1),
+    scheme,
+    username: '',
+    password: '',
+    host,
+    port: number,
+    path: path === '' ? [''] : path.slice(1).split('/'),
+    query: query === undefined ? null : query.slice(1),
+    fragment: fragment === undefined ? null : fragment.slice(1),
   };
 }
 
@@ -262,7 +269,22 @@ export const { isURL } = URL;
 delete URL.isURL;
 exposed(
   URL.prototype,
-  ['href', 'origin', 'protocol', 'username', 'password', 'host', 'hostname', 'port', 'pathname', 'search', 'searchParams', 'hash', 'toString', 'toJSON'],
+  [
+    'href',
+    'origin',
+    'protocol',
+    'username',
+    'password',
+    'host',
+    'hostname',
+    'port',
+    'pathname',
+    'search',
+    'searchParams',
+    'hash',
+    'toString',
+    'toJSON',
+  ],
   'URL',
 );
 for (const name of ['canParse', 'parse', 'createObjectURL', 'revokeObjectURL']) Object.defineProperty(URL, name, { enumerable: true });

@@ -8,7 +8,10 @@ import { shouldColorize } from './style_text.js';
 function isOn(section) {
   const wanted = process.env.NODE_DEBUG;
   if (!wanted) return false;
-  const pattern = wanted.replace(/[|\\{}()[\]^$+?.]/g, '\\$&').replaceAll('*', '.*').replaceAll(',', '$|^');
+  const pattern = wanted
+    .replace(/[|\\{}()[\]^$+?.]/g, '\\$&')
+    .replaceAll('*', '.*')
+    .replaceAll(',', '$|^');
   return new RegExp(`^${pattern}$`, 'i').test(section);
 }
 

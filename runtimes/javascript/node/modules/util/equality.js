@@ -27,7 +27,6 @@ function equal(a, b, state) {
   if (a === b) return a !== 0 || loose || is(a, b);
   if (loose) {
     if (!isObject(a) || !isObject(b)) {
-      // eslint-disable-next-line eqeqeq
       return !isObject(a) && !isObject(b) && typeof a !== 'function' && typeof b !== 'function' && (a == b || (a !== a && b !== b));
     }
   } else if (!isObject(a) || !isObject(b)) {
@@ -109,7 +108,7 @@ function equalErrors(a, b, state) {
 function equalTypedArrays(a, b, name, state) {
   const { mode } = state;
   if (mode !== PARTIAL && a.length !== b.length) return false;
-  if (mode === LOOSE && (name.startsWith('Float'))) {
+  if (mode === LOOSE && name.startsWith('Float')) {
     for (let index = 0; index < a.length; index++) if (a[index] !== b[index] && !(a[index] !== a[index] && b[index] !== b[index])) return false;
   } else if (mode === PARTIAL) {
     if (a.length < b.length || !isSubsequence(a, b)) return false;

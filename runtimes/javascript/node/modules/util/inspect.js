@@ -28,6 +28,8 @@ const defaults = Object.seal({
 const OPTION_NAMES = new Set(Object.keys(defaults));
 // Past this much text at one level, what follows is cut short rather than shown.
 const BUDGET = 2 ** 27;
+// Deeper values are cut short, about where Node's stack ends: each level costs more than the one before.
+const DEEPEST = 900;
 // Strings up to this length are never broken into lines.
 const SHORT_STRING = 16;
 
@@ -121,6 +123,7 @@ function formatObject(ctx, value, depth, insideTypedArray) {
     const name = kind.style.slice(0, -1);
     return ctx.stylize(kind.constructor === null ? name : `[${name}]`, 'special');
   }
+  if (ctx.seen.length >= DEEPEST) return interrupted(ctx, kind);
   depth++;
   ctx.seen.push(value);
   ctx.currentDepth = depth;
@@ -135,7 +138,7 @@ function formatObject(ctx, value, depth, insideTypedArray) {
     if (!isStackOverflow(error)) throw error;
     ctx.seen.pop();
     ctx.indentation = indentation;
-    return ctx.stylize(`[${kind.style.slice(0, -1)}: Inspection interrupted prematurely. Maximum call stack size exceeded.]`, 'special');
+    return interrupted(ctx, kind);
   }
   const reference = ctx.circular?.get(value);
   if (reference !== undefined) {
@@ -150,6 +153,10 @@ function formatObject(ctx, value, depth, insideTypedArray) {
   ctx.budget[ctx.indentation] = spent;
   if (spent > BUDGET) ctx.depth = -1;
   return text;
+}
+
+function interrupted(ctx, kind) {
+  return ctx.stylize(`[${kind.style.slice(0, -1)}: Inspection interrupted prematurely. Maximum call stack size exceeded.]`, 'special');
 }
 
 function isStackOverflow(error) {

@@ -1,7 +1,7 @@
 // Errors under inspection: the stack, made to agree with what the error is called now.
 
 import { formatValue } from './inspect.js';
-import { prefix } from './inspect_kinds.js';
+import { prefix } from './inspect_names.js';
 import { classOf } from './types.js';
 
 const errorText = Error.prototype.toString;

@@ -3,6 +3,7 @@
 import { binding } from '../../internal/binding.js';
 import { formatError } from './inspect_errors.js';
 import { formatPrimitive, formatProperty, formatValue, numberText, bigintText, plain } from './inspect.js';
+import { constructorName, isInstance, prefix, styleOf } from './inspect_names.js';
 import { arrange, ELEMENT, EXTRA, PROPERTY } from './layout.js';
 import { classOf, typedArrayName } from './types.js';
 
@@ -16,9 +17,6 @@ const setValues = Set.prototype.values;
 const dateTime = Date.prototype.getTime;
 const functionText = Function.prototype.toString;
 const regexpText = RegExp.prototype.toString;
-
-// Prototypes of the language itself are not listed among what an object inherits.
-const BUILT_IN = new Set(Object.getOwnPropertyNames(globalThis).filter((name) => /^[A-Z][a-zA-Z0-9]+$/.test(name)));
 
 const more = (count) => `... ${count} more item${count > 1 ? 's' : ''}`;
 
@@ -44,7 +42,12 @@ export function describeKind(ctx, value, depth, insideTypedArray) {
   };
   const name = classOf(value);
   const isError = name === 'Object' && isInstance(value, Error);
-  const describe = typeof value === 'function' ? describeFunction : isError ? describeError : (KINDS[name] ?? (typedArrayName(value) ? describeTypedArray : describePlain));
+  const describe =
+    typeof value === 'function'
+      ? describeFunction
+      : isError
+        ? describeError
+        : (KINDS[name] ?? (typedArrayName(value) ? describeTypedArray : describePlain));
   return describe(ctx, value, kind, depth) ?? kind;
 }
 
@@ -59,90 +62,6 @@ function tagOf(ctx, value) {
   // An own tag that is listed among the properties is not shown twice.
   if (tag !== '' && (ctx.showHidden ? hasOwn : isEnumerable)(value, Symbol.toStringTag)) return '';
   return tag;
-}
-
-function isInstance(value, constructor) {
-  try {
-    return value instanceof constructor;
-  } catch {
-    return false;
-  }
-}
-
-function constructorName(ctx, value, depth, inherited) {
-  let firstPrototype;
-  for (let object = value; object; ) {
-    const descriptor = getOwnPropertyDescriptor(object, 'constructor');
-    if (descriptor !== undefined && typeof descriptor.value === 'function' && descriptor.value.name !== '' && isInstance(value, descriptor.value)) {
-      if (inherited !== undefined && (firstPrototype !== object || !BUILT_IN.has(descriptor.value.name))) {
-        addInherited(ctx, value, firstPrototype || value, depth, inherited);
-      }
-      return String(descriptor.value.name);
-    }
-    object = getPrototypeOf(object);
-    if (firstPrototype === undefined) firstPrototype = object;
-  }
-  if (firstPrototype === null) return null;
-  const name = engineName(value);
-  if (depth > ctx.depth && ctx.depth !== null) return `${name} <Complex prototype>`;
-  const above = constructorName(ctx, firstPrototype, depth + 1, inherited);
-  if (above !== null) return `${name} <${above}>`;
-  const shown = { ...ctx, customInspect: false, depth: -1, seen: [], indentation: 0, circular: undefined };
-  return `${name} <${formatValue(shown, firstPrototype, 0)}>`;
-}
-
-/** The name by brand, for objects whose prototype says nothing. */
-function engineName(value) {
-  if (typeof value === 'function') return 'Function';
-  const name = classOf(value);
-  return name === 'Arguments' || name === undefined ? 'Object' : name;
-}
-
-function addInherited(ctx, value, object, depth, output) {
-  const seen = new Set();
-  let keys = [];
-  for (let layer = 0; layer < 3; layer++) {
-    if (layer !== 0 || value === object) {
-      object = getPrototypeOf(object);
-      if (object === null) return;
-      const descriptor = getOwnPropertyDescriptor(object, 'constructor');
-      if (typeof descriptor?.value === 'function' && BUILT_IN.has(descriptor.value.name)) return;
-    }
-    for (const key of keys) seen.add(key);
-    keys = Reflect.ownKeys(object);
-    ctx.seen.push(value);
-    for (const key of keys) {
-      if (key === 'constructor' || hasOwn(value, key) || seen.has(key)) continue;
-      const descriptor = getOwnPropertyDescriptor(object, key);
-      if (typeof descriptor.value === 'function') continue;
-      const text = formatProperty(ctx, object, depth, key, PROPERTY, descriptor, value);
-      output.push(ctx.colors ? `\u001b[2m${text}\u001b[22m` : text);
-    }
-    ctx.seen.pop();
-  }
-}
-
-/** `Name `, with its size, and with the tag where that says more than the name. */
-export function prefix(constructor, tag, fallback, size = '') {
-  if (constructor === null) {
-    if (tag !== '' && fallback !== tag) return `[${fallback}${size}: null prototype] [${tag}] `;
-    return `[${fallback}${size}: null prototype] `;
-  }
-  if (tag !== '') {
-    const end = constructor.indexOf(tag) + tag.length;
-    const startsWord = constructor.includes(tag) && (end === constructor.length || constructor[end] !== constructor[end].toLowerCase());
-    if (!startsWord) return `${constructor}${size} [${tag}] `;
-  }
-  return `${constructor}${size} `;
-}
-
-function styleOf(value, constructor, tag) {
-  let fallback = '';
-  if (constructor === null) {
-    fallback = engineName(value);
-    if (fallback === tag) fallback = 'Object';
-  }
-  return prefix(constructor, tag, fallback);
 }
 
 function keysOf(ctx, value) {
@@ -300,7 +219,12 @@ function formatSet(ctx, value, depth) {
 }
 
 function formatMap(ctx, value, depth) {
-  return formatItems(ctx, mapSize.call(value), mapEntries.call(value), ([key, item]) => `${formatValue(ctx, key, depth)} => ${formatValue(ctx, item, depth)}`);
+  return formatItems(
+    ctx,
+    mapSize.call(value),
+    mapEntries.call(value),
+    ([key, item]) => `${formatValue(ctx, key, depth)} => ${formatValue(ctx, item, depth)}`,
+  );
 }
 
 function formatItems(ctx, count, items, format) {
@@ -333,7 +257,8 @@ function formatIterator(ctx, value, depth, kind) {
   const pairs = [];
   for (let index = 0; index < entries.length; index += 2) pairs.push([entries[index], entries[index + 1]]);
   return formatItems(ctx, pairs.length, pairs, ([key, item]) =>
-    arrange(ctx, [formatValue(ctx, key, depth), formatValue(ctx, item, depth)], '', ['[', ']'], EXTRA, depth));
+    arrange(ctx, [formatValue(ctx, key, depth), formatValue(ctx, item, depth)], '', ['[', ']'], EXTRA, depth),
+  );
 }
 
 function describeRegExp(ctx, value, kind, depth) {

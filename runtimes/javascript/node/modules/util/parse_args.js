@@ -3,7 +3,13 @@
 import process from '../process.js';
 import { invalidArgValue, nodeError } from '../../internal/errors.js';
 import {
-  validateArray, validateBoolean, validateBooleanArray, validateObject, validateString, validateStringArray, validateUnion,
+  validateArray,
+  validateBoolean,
+  validateBooleanArray,
+  validateObject,
+  validateString,
+  validateStringArray,
+  validateUnion,
 } from '../../internal/validators.js';
 
 const own = (object, key) => (Object.hasOwn(object, key) ? object[key] : undefined);
@@ -42,7 +48,11 @@ export function parseArgs(config = {}) {
       store(token, options, values, allowNegative);
     } else if (token.kind === 'positional') {
       if (!allowPositionals) {
-        throw nodeError(TypeError, 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL', `Unexpected argument '${token.value}'. This command does not take positional arguments`);
+        throw nodeError(
+          TypeError,
+          'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL',
+          `Unexpected argument '${token.value}'. This command does not take positional arguments`,
+        );
       }
       positionals.push(token.value);
     }
@@ -111,7 +121,14 @@ function tokenize(args, options) {
       lone(arg.slice(2), arg);
     } else if (isLong) {
       const equals = arg.indexOf('=');
-      tokens.push({ kind: 'option', name: arg.slice(2, equals), rawName: arg.slice(0, equals), index, value: arg.slice(equals + 1), inlineValue: true });
+      tokens.push({
+        kind: 'option',
+        name: arg.slice(2, equals),
+        rawName: arg.slice(0, equals),
+        index,
+        value: arg.slice(equals + 1),
+        inlineValue: true,
+      });
     } else {
       tokens.push({ kind: 'positional', index, value: arg });
     }

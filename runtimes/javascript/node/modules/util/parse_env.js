@@ -22,7 +22,10 @@ export function parseEnv(content) {
       rest = rest.slice(newline + 1).trimStart();
       continue;
     }
-    const key = rest.slice(0, equals).trim().replace(/^export\s+/, '');
+    const key = rest
+      .slice(0, equals)
+      .trim()
+      .replace(/^export\s+/, '');
     rest = rest.slice(equals + 1);
     if (key === '') {
       const end = rest.indexOf('\n');

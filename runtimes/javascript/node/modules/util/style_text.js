@@ -19,7 +19,14 @@ export function shouldColorize(stream) {
 
 function isStream(value) {
   if (value === null || typeof value !== 'object') return false;
-  return Boolean(value._readableState || value._writableState || typeof value.pipe === 'function' || (typeof value.write === 'function' && typeof value.on === 'function') || typeof value.getReader === 'function' || typeof value.getWriter === 'function');
+  return Boolean(
+    value._readableState ||
+    value._writableState ||
+    typeof value.pipe === 'function' ||
+    (typeof value.write === 'function' && typeof value.on === 'function') ||
+    typeof value.getReader === 'function' ||
+    typeof value.getWriter === 'function',
+  );
 }
 
 /** Where an inner style ends, the outer one is opened again. */

@@ -1,15 +1,31 @@
 // One compressing or decompressing run of zlib, fed piece by piece.
 
 import {
-  ZStream, zlibDeflate, zlibDeflateInit2, zlibDeflateReset, zlibDeflateSetDictionary, zlibInflate, zlibInflateInit2, zlibInflateReset,
+  ZStream,
+  zlibDeflate,
+  zlibDeflateInit2,
+  zlibDeflateReset,
+  zlibDeflateSetDictionary,
+  zlibInflate,
+  zlibInflateInit2,
+  zlibInflateReset,
   zlibInflateSetDictionary,
 } from 'pako';
 import { constants } from './constants.js';
 
-const { DEFLATE, DEFLATERAW, GUNZIP, GZIP, INFLATE, INFLATERAW, UNZIP, Z_BUF_ERROR, Z_DATA_ERROR, Z_FINISH, Z_NEED_DICT, Z_OK, Z_STREAM_END } = constants;
+const { DEFLATE, DEFLATERAW, GUNZIP, GZIP, INFLATE, INFLATERAW, UNZIP, Z_BUF_ERROR, Z_DATA_ERROR, Z_FINISH, Z_NEED_DICT, Z_OK, Z_STREAM_END } =
+  constants;
 
 const DEFLATED = 8;
-const CODES = { [-1]: 'Z_ERRNO', [-2]: 'Z_STREAM_ERROR', [-3]: 'Z_DATA_ERROR', [-4]: 'Z_MEM_ERROR', [-5]: 'Z_BUF_ERROR', [-6]: 'Z_VERSION_ERROR', 2: 'Z_NEED_DICT' };
+const CODES = {
+  [-1]: 'Z_ERRNO',
+  [-2]: 'Z_STREAM_ERROR',
+  [-3]: 'Z_DATA_ERROR',
+  [-4]: 'Z_MEM_ERROR',
+  [-5]: 'Z_BUF_ERROR',
+  [-6]: 'Z_VERSION_ERROR',
+  2: 'Z_NEED_DICT',
+};
 
 // zlib takes the format from the sign and size of the window.
 const WINDOW = {

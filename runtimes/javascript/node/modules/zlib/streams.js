@@ -36,11 +36,23 @@ export function settingsFor(mode, options = {}) {
   const strategy = checked(options?.strategy, 'options.strategy', constants.Z_DEFAULT_STRATEGY, constants.Z_FIXED, constants.Z_DEFAULT_STRATEGY);
   let dictionary = options?.dictionary;
   if (dictionary !== undefined && !ArrayBuffer.isView(dictionary)) {
-    if (classOf(dictionary) !== 'ArrayBuffer') throw invalidArgType('options.dictionary', ['Buffer', 'TypedArray', 'DataView', 'ArrayBuffer'], dictionary);
+    if (classOf(dictionary) !== 'ArrayBuffer')
+      throw invalidArgType('options.dictionary', ['Buffer', 'TypedArray', 'DataView', 'ArrayBuffer'], dictionary);
     dictionary = new Uint8Array(dictionary);
   }
   if (dictionary) dictionary = bytesOf(dictionary);
-  return { chunkSize, flush, finishFlush, maxOutputLength, windowBits: compressing && windowBits === 8 ? 9 : windowBits, level, memLevel, strategy, dictionary, info: options?.info };
+  return {
+    chunkSize,
+    flush,
+    finishFlush,
+    maxOutputLength,
+    windowBits: compressing && windowBits === 8 ? 9 : windowBits,
+    level,
+    memLevel,
+    strategy,
+    dictionary,
+    info: options?.info,
+  };
 }
 
 export function bytesOf(view) {
