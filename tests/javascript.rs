@@ -83,14 +83,18 @@ for await (const line of readline.createInterface({ input: process.stdin })) con
 }
 
 fn the_outcome_of_javascript_beyond_its_memory_says_so() {
-    let place = place("const kept = [];\nfor (;;) kept.push(new Uint8Array(1e6).fill(1));\n");
-    let end = place.end(&["run", "./skill", "main.mjs", "--json", "--memory", "64MiB"]);
-    let outcome: serde_json::Value = serde_json::from_str(&end.stdout).unwrap();
-    assert_eq!(outcome["success"], false);
-    assert_ne!(outcome["status"], "trapped");
-    let stderr = outcome["stderr"].as_str().unwrap();
-    assert!(stderr.contains("main.mjs:2"), "{stderr}");
-    assert!(!stderr.contains("layer failed"), "{stderr}");
-    let peak = outcome["usage"]["peak_memory_bytes"].as_u64().unwrap();
-    assert!(peak <= 64 << 20, "{peak}");
+    let script = "const kept = [];\nfor (;;) kept.push(new Uint8Array(1e6).fill(1));\n";
+    let place = place(script);
+    place.write("skill/scripts/main.cjs", script);
+    for name in ["main.mjs", "main.cjs"] {
+        let end = place.end(&["run", "./skill", name, "--json", "--memory", "64MiB"]);
+        let outcome: serde_json::Value = serde_json::from_str(&end.stdout).unwrap();
+        assert_eq!(outcome["success"], false);
+        assert_ne!(outcome["status"], "trapped");
+        let stderr = outcome["stderr"].as_str().unwrap();
+        assert!(stderr.contains(&format!("{name}:2")), "{stderr}");
+        assert!(!stderr.contains("layer failed"), "{stderr}");
+        let peak = outcome["usage"]["peak_memory_bytes"].as_u64().unwrap();
+        assert!(peak <= 64 << 20, "{peak}");
+    }
 }

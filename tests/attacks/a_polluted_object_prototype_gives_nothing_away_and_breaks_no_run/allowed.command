@@ -1,1 +1,1 @@
-run {skill} main.js
+run --virtual-paths {skill} main.js

@@ -35,7 +35,7 @@ async function attempt(what, act) {
   await attempt('stat', () => fs.statSync('/tmp/a').isFile());
   await attempt('missing', () => fs.readFileSync('/nowhere'));
   await attempt('promises', () => fs.promises.readFile('/tmp/a', 'utf8'));
-  await attempt('outside', () => fs.promises.readFile('../../outside', 'utf8'));
+  await attempt('outside', () => fs.promises.readFile('../outside', 'utf8'));
   await attempt('require', () => require('./helper.js').answer);
   await attempt('import', async () => (await import('./helper.mjs')).answer);
   await attempt('timer', () => new Promise((done) => setTimeout(done, 1, 'timer')));
