@@ -196,7 +196,11 @@ fn doctor_finds_everything_good() {
             "skills",
             "audit log",
             "cache",
-            "python"
+            "cache",
+            "cache",
+            "python",
+            "javascript",
+            "typescript"
         ]
     );
     place.check_left_behind().unwrap();
