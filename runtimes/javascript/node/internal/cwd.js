@@ -51,13 +51,18 @@ function withoutParents(path) {
 }
 
 /** Whether a path is inside of a granted directory. What is above them all cannot be looked at, and is there. */
-export function isGranted(path) {
+export const isGranted = (path) => grantOf(path) !== undefined;
+
+/** The granted directory that a path is inside of, the innermost one. */
+export function grantOf(path) {
   granted ??= binding.preopens();
+  let found;
   for (let i = 0; i < granted.length; i++) {
     const root = granted[i] === '/' ? '' : granted[i];
-    if (path === root || path.startsWith(`${root}/`)) return true;
+    const inside = path === root || path.startsWith(`${root}/`);
+    if (inside && !(root.length < found?.length)) found = root;
   }
-  return false;
+  return found;
 }
 
 /** Changes to `path`; a negative errno if that fails. */

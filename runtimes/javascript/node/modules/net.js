@@ -33,8 +33,8 @@ export function isIP(input) {
 }
 
 function netTarget(first, second) {
-  if (typeof first === 'object' && first) return `net:${first.host ?? 'HOST'}`;
-  return `net:${typeof second === 'string' ? second : 'HOST'}`;
+  const { host, port } = typeof first === 'object' && first ? first : { host: second, port: first };
+  return `net:${typeof host === 'string' ? host : 'HOST'}${port ? `:${port}` : ''}`;
 }
 
 let autoSelect = true;

@@ -45,11 +45,14 @@ export function absentCall(module, name, reason) {
 
 export const calls = (make, module, names, detail) => Object.fromEntries(names.map((name) => [name, make(module, name, detail)]));
 
-/** `net:HOST` with the host of a request, as far as its arguments tell. */
+/** `net:HOST` or `net:HOST:PORT` with what the arguments of a request tell. */
 export function netGrant(target) {
   let host;
-  if (typeof target === 'string') host = /^[a-z+]+:\/\/(?:[^/?#@]*@)?([^/?#:]+)/i.exec(target)?.[1];
-  else if (target && typeof target === 'object') host = target.hostname ?? target.host ?? target.origin;
+  if (typeof target === 'string') host = /^[a-z+]+:\/\/(?:[^/?#@]*@)?([^/?#]+)/i.exec(target)?.[1];
+  else if (target && typeof target === 'object') {
+    host = target.hostname ?? target.host ?? target.origin;
+    if (host && target.port) host = `${host}:${target.port}`;
+  }
   return `net:${host || 'HOST'}`;
 }
 

@@ -134,8 +134,9 @@ impl FilesView<'_> {
 
     pub(super) fn writable_file(&self, fd: &Fd) -> FsResult<&File> {
         let file = self.file(fd)?;
+        // As POSIX has it: the descriptor is not one for writing.
         if file.perms.write_not_permitted() || !file.open_mode.contains(OpenMode::WRITE) {
-            return Err(ErrorCode::NotPermitted.into());
+            return Err(ErrorCode::BadDescriptor.into());
         }
         Ok(file)
     }

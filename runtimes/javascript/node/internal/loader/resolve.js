@@ -2,7 +2,7 @@
 
 import posix from '../../modules/path.js';
 import { nodeError } from '../errors.js';
-import { isGranted } from '../cwd.js';
+import { grantOf } from '../cwd.js';
 import { rememberPlaces } from '../uncaught.js';
 import { isDirectory, isFile, realFile } from './files.js';
 import { exportsTarget, importsTarget, packageIn, packageOf, splitBare } from './packages.js';
@@ -60,10 +60,13 @@ export function modulePaths(directory) {
   }
 }
 
+/** Of the places looked in, those that are in the same granted directory as the nearest: no other can hold a package. */
+const visible = (places) => places.filter((place) => grantOf(place) === grantOf(places[0]));
+
 function notFound(specifier, parents, looked) {
   let message = `Cannot find module '${specifier}'`;
   if (parents?.length > 0) message += `\nRequire stack:\n- ${parents.join('\n- ')}`;
-  const places = looked?.filter(isGranted);
+  const places = looked && visible(looked);
   if (places?.length > 0) message += `\nLooked in:\n- ${places.join('\n- ')}`;
   const error = new Error(message);
   error.code = 'MODULE_NOT_FOUND';
@@ -118,7 +121,7 @@ export function resolveRequire(specifier, base, paths, parents) {
 function missing(path, base, kind = 'module', looked) {
   const message = `Cannot find ${kind} '${path}' imported from ${base}`;
   const error = nodeError(Error, 'ERR_MODULE_NOT_FOUND', message, kind === 'module' ? { url: urlOf(path) } : undefined);
-  if (looked) rememberPlaces(error, looked.filter(isGranted));
+  if (looked) rememberPlaces(error, visible(looked));
   return error;
 }
 
