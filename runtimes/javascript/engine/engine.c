@@ -143,7 +143,7 @@ __attribute__((export_name("prepare"))) void initialize(void)
     JSValue binding = JS_IsException(layer) ? JS_EXCEPTION : make_binding(context);
     JSValue done = JS_IsException(binding) ? JS_EXCEPTION
                                            : JS_Call(context, layer, JS_UNDEFINED, 1, (JSValueConst *)&binding);
-    if (JS_IsException(done))
+    if (JS_IsException(done) || !interpreter_make_last_error(context))
         die("the Node layer failed", 70);
     JS_FreeValue(context, done);
     JS_FreeValue(context, binding);
@@ -200,6 +200,7 @@ __attribute__((export_name("run"))) int32_t run(const char *script, size_t scrip
     interpreter_reseed(context, seed);
     JS_UpdateStackTop(runtime);
     JS_SetGCThreshold(runtime, interpreter_heap(runtime) + FIRST_COLLECTION);
+    memory_reserve();
     files_begin();
 
     JSValue arguments[] = {

@@ -17,6 +17,8 @@
 JSContext *interpreter_new(JSRuntime *runtime);
 void interpreter_reseed(JSContext *ctx, uint64_t seed);
 size_t interpreter_heap(JSRuntime *runtime);
+/* The error for when there is no memory for one; false if there is none already. */
+bool interpreter_make_last_error(JSContext *ctx);
 /* The bytes behind an ArrayBuffer, a typed array or a DataView; NULL with an exception pending otherwise. */
 uint8_t *bytes_of(JSContext *ctx, JSValueConst value, size_t *size);
 
@@ -29,6 +31,9 @@ void *memory_allocate(size_t size);
 void *memory_resize(void *memory, size_t size);
 void memory_free(void *memory);
 void memory_keep(void);
+/* Holds some memory back; gives it up when there is no other, for the error that says so. */
+void memory_reserve(void);
+void memory_open_reserve(void);
 
 /* files.c */
 extern const JSCFunctionListEntry file_functions[];

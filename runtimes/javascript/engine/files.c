@@ -33,11 +33,25 @@ JSValue file_done(JSContext *ctx, int result)
     return result < 0 ? file_failure(ctx) : JS_NewInt32(ctx, 0);
 }
 
+/* A string as UTF-8 that is valid, as the host wants it: half a surrogate pair, which the interpreter writes as three
+ * bytes from ED A0 to ED BF, becomes U+FFFD. A string that has one is never its own C string, so this changes a copy. */
+static const char *text_of(JSContext *ctx, size_t *length, JSValueConst value)
+{
+    const char *text = JS_ToCStringLen(ctx, length, value);
+    if (!text)
+        return NULL;
+    uint8_t *bytes = (uint8_t *)text;
+    for (size_t i = 0; i + 2 < *length; i++)
+        if (bytes[i] == 0xED && bytes[i + 1] >= 0xA0)
+            memcpy(bytes + i, "\xEF\xBF\xBD", 3);
+    return text;
+}
+
 /* NULL with an exception pending. The Node layer refuses NUL in a path first, with Node's words. */
 const char *path_of(JSContext *ctx, JSValueConst value)
 {
     size_t length;
-    const char *path = JS_ToCStringLen(ctx, &length, value);
+    const char *path = text_of(ctx, &length, value);
     if (path && strlen(path) != length) {
         JS_FreeCString(ctx, path);
         JS_ThrowTypeError(ctx, "a path must not contain null bytes");
@@ -144,7 +158,7 @@ static BINDING(file_write_text)
     size_t length;
     if (JS_ToInt32(ctx, &fd, argv[0]))
         return JS_EXCEPTION;
-    const char *text = JS_ToCStringLen(ctx, &length, argv[1]);
+    const char *text = text_of(ctx, &length, argv[1]);
     if (!text)
         return JS_EXCEPTION;
     size_t written = 0;

@@ -1,7 +1,10 @@
 /* The interpreter, and what of the engine needs its insides: taken in as one unit, since nothing in its header
  * tells a stack frame's place, a collection's entries or how its random numbers are seeded. */
+#include <string.h>
+
 #include "engine.h"
 
+#include "inside/before.c"
 #include "inside/context.c"
 #include "quickjs.c"
 

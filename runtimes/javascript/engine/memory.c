@@ -17,6 +17,8 @@ enum {
     CLASSES = 32 - SMALL_LOG + 1,
     /* Memory is asked for in pieces of this size, to ask rarely. */
     GROWTH = 16 * WASM_PAGE,
+    /* Held back, so that there is memory for the error that says there is none. */
+    RESERVE = 1 << 20,
 };
 
 struct block {
@@ -31,6 +33,8 @@ static struct block *lists[CLASSES][STEPS];
 static uint32_t classes_in_use, steps_in_use[CLASSES];
 static struct block *top; /* the last block of the region that may grow */
 static bool wiping = true;
+static void *reserve;
+static bool reserve_is_open;
 
 static uint32_t size_of(const struct block *block) { return block->size_and_flags & ~(uint32_t)FLAGS; }
 static bool is_free(const struct block *block) { return block->size_and_flags & FREE; }
@@ -205,6 +209,31 @@ void *memory_allocate(size_t size)
     return memory_of(block);
 }
 
+void memory_reserve(void) { reserve = memory_allocate(RESERVE); }
+
+void memory_open_reserve(void)
+{
+    void *room = memory_allocate(RESERVE / 2);
+    if (!room) {
+        room = reserve;
+        reserve = NULL;
+        reserve_is_open = true;
+    }
+    memory_free(room);
+}
+
+/* Fills the reserve again once as much is left beside it. */
+static void close_reserve(void)
+{
+    struct block *block = find(2 * RESERVE);
+    if (!block)
+        return;
+    reserve_is_open = false;
+    take(block);
+    trim(block, RESERVE);
+    reserve = memory_of(block);
+}
+
 void memory_free(void *memory)
 {
     if (!memory)
@@ -213,6 +242,8 @@ void memory_free(void *memory)
     if (wiping)
         memset(memory, 0, size_of(block));
     join_and_put(block);
+    if (reserve_is_open)
+        close_reserve();
 }
 
 void *memory_resize(void *memory, size_t size)

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine.h"
+#include "files.h"
 
 /* The canonical ABI's layout of the world's `mapping` and of the result of `transpile`. */
 struct mapping {
@@ -40,27 +40,34 @@ static struct file *remember(const char *name, size_t length)
     return file;
 }
 
+/* What is empty has an address that nobody allocated. */
+static void free_given(void *memory, size_t count)
+{
+    if (count)
+        memory_free(memory);
+}
+
 /* transpile(path, source bytes, name in stack frames) → JavaScript; or [message] */
 static BINDING(transpile_source)
 {
-    size_t path_length, name_length, source_length;
+    size_t name_length, source_length;
     JSValue value = JS_EXCEPTION;
-    const char *path = JS_ToCStringLen(ctx, &path_length, argv[0]);
+    const char *path = path_of(ctx, argv[0]);
     const char *name = path ? JS_ToCStringLen(ctx, &name_length, argv[2]) : NULL;
     const uint8_t *source = name ? bytes_of(ctx, argv[1], &source_length) : NULL;
     if (!source)
         goto end;
     struct transpiled result = { 0 };
-    host_transpile(path, path_length, source, source_length, &result);
+    host_transpile(path, strlen(path), source, source_length, &result);
     value = JS_NewStringLen(ctx, result.text, result.text_length);
-    memory_free(result.text);
+    free_given(result.text, result.text_length);
     if ((result.failed & 0xFF) != 0) {
         value = JS_IsException(value) ? value : JS_NewArrayFrom(ctx, 1, &value);
         goto end;
     }
     struct file *file = remember(name, name_length);
     if (!file) {
-        memory_free(result.mappings);
+        free_given(result.mappings, result.mapping_count);
         JS_FreeValue(ctx, value);
         value = JS_ThrowOutOfMemory(ctx);
         goto end;

@@ -18,6 +18,12 @@ void interpreter_reseed(JSContext *ctx, uint64_t seed)
     ctx->random_state = seed ? seed : 1;
 }
 
+bool interpreter_make_last_error(JSContext *ctx)
+{
+    last_error = JS_NewRangeError(ctx, "Out of memory");
+    return !JS_IsException(last_error);
+}
+
 size_t interpreter_heap(JSRuntime *runtime)
 {
     return runtime->malloc_state.malloc_size;

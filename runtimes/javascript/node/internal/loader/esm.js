@@ -92,7 +92,8 @@ function ofJson(file, attributes) {
 }
 
 function ofCommonJs(file) {
-  const names = exportNames(file).filter((name) => name !== 'default' && name !== 'module.exports');
+  // The engine takes names as C strings, which end at NUL.
+  const names = exportNames(file).filter((name) => name !== 'default' && name !== 'module.exports' && !name.includes('\0'));
   names.push('default', 'module.exports');
   return made(names, () => {
     const module = Module._cache[file] ?? loadFile(file, undefined);

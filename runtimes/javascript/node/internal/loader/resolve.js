@@ -6,9 +6,9 @@ import { grantOf } from '../cwd.js';
 import { rememberPlaces } from '../uncaught.js';
 import { isDirectory, isFile, realFile } from './files.js';
 import { exportsTarget, importsTarget, packageIn, packageOf, splitBare } from './packages.js';
-import { splitUrl, urlOf } from './urls.js';
+import { checkNul, splitUrl, urlOf } from './urls.js';
 
-const { dirname, extname, resolve } = posix;
+const { dirname, extname, normalize, resolve } = posix;
 
 const REQUIRE = ['node', 'require', 'module-sync', 'node-addons'];
 const IMPORT = ['node', 'import', 'module-sync', 'node-addons'];
@@ -85,6 +85,7 @@ function ofItself(name, subpath, base, conditions) {
 export function resolveRequire(specifier, base, paths, parents) {
   if (isRelative(specifier)) {
     const path = resolve(dirname(base), specifier);
+    checkNul(path);
     const found = asAny(specifier.endsWith('/') ? `${path}/` : path);
     if (!found) throw notFound(specifier, parents);
     return realFile(found);
@@ -95,6 +96,7 @@ export function resolveRequire(specifier, base, paths, parents) {
     if (!isFile(found)) throw notFound(found);
     return realFile(found);
   }
+  checkNul(specifier);
   let name;
   let subpath;
   try {
@@ -182,11 +184,14 @@ export function resolveImport(specifier, base, anyhow = false) {
   }
   if (specifier.startsWith('file:')) {
     const { path, suffix } = splitUrl(specifier);
-    return { file: real(exact(path, base)), suffix };
+    checkNul(path);
+    // A URL takes `..` by its text alone.
+    return { file: real(exact(normalize(path), base)), suffix };
   }
   if (isRelative(specifier)) {
     const { path, suffix } = splitUrl(`file:${specifier.startsWith('/') ? '//' : '///'}${specifier}`);
-    const whole = specifier.startsWith('/') ? path : resolve(dirname(base), path.slice(1));
+    const whole = specifier.startsWith('/') ? normalize(path) : resolve(dirname(base), path.slice(1));
+    checkNul(whole);
     const isFolder = /(^|\/)\.{0,2}$/.test(path) && whole !== '/';
     return { file: real(exact(isFolder ? `${whole}/` : whole, base)), suffix };
   }

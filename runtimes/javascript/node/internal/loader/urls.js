@@ -1,6 +1,6 @@
 // File URLs and paths, for names of modules. Modules that are no CommonJS have URLs as names, as in Node's stacks.
 
-import { nodeError } from '../errors.js';
+import { invalidArgValue, nodeError } from '../errors.js';
 
 // What `pathToFileURL` encodes, beside what is not ASCII.
 const UNSAFE = /[%\\\n\r\t?#\x00-\x20"<>^`{|}~\x7f-\uffff]/;
@@ -27,6 +27,11 @@ export function splitUrl(url) {
     throw nodeError(TypeError, 'ERR_INVALID_FILE_URL_PATH', 'File URL path must not include encoded / characters');
   }
   return { path: decodeURIComponent(path), suffix };
+}
+
+/** Files have no NUL in their names: refused in the words of `fs`. */
+export function checkNul(path) {
+  if (path.includes('\0')) throw invalidArgValue('path', path, 'must be a string, Uint8Array, or URL without null bytes');
 }
 
 /** The path that stack frames and `import` know a module by: a path as it is, or that of a URL. */
