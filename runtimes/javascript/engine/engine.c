@@ -213,6 +213,6 @@ __attribute__((export_name("run"))) int32_t run(const char *script, size_t scrip
     JSValue code = JS_Call(context, main_function, JS_UNDEFINED, 4, (JSValueConst *)arguments);
     int32_t status = 70;
     if (JS_IsException(code) || JS_ToInt32(context, &status, code))
-        die("the Node layer failed", 70);
+        die("Uncaught exception", 70);
     return status & 0xFF;
 }

@@ -206,15 +206,23 @@ static JSModuleDef *load(JSContext *ctx, const char *name, void *opaque, JSValue
     return module;
 }
 
+static JSValue tell_rejection(JSContext *ctx, int argc, JSValueConst *argv)
+{
+    return JS_Call(ctx, rejection_hook, JS_UNDEFINED, argc, argv);
+}
+
+/* Where the stack or the memory does not suffice, a job tells it later: no rejection is lost. */
 static void rejection(JSContext *ctx, JSValueConst promise, JSValueConst reason, bool handled, void *opaque)
 {
     (void)opaque;
     if (!JS_IsFunction(ctx, rejection_hook))
         return;
     JSValueConst arguments[] = { promise, reason, handled ? JS_TRUE : JS_FALSE };
-    JSValue done = JS_Call(ctx, rejection_hook, JS_UNDEFINED, 3, arguments);
-    if (JS_IsException(done))
+    JSValue done = tell_rejection(ctx, 3, arguments);
+    if (JS_IsException(done)) {
         JS_FreeValue(ctx, JS_GetException(ctx));
+        JS_EnqueueJob(ctx, tell_rejection, 3, arguments);
+    }
     JS_FreeValue(ctx, done);
 }
 

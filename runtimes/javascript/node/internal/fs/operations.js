@@ -248,7 +248,8 @@ export const operations = {
   },
 
   realpath(path, options) {
-    path = toPath(path);
+    // The one call that takes no path at all for the current directory.
+    path = toPath(path) || '.';
     const { encoding } = toOptions(options);
     return () => {
       const status = files.statusOf(path, true);
