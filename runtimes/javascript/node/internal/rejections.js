@@ -4,6 +4,9 @@ import { Queue } from './queue.js';
 import { emitProcess, fail, listens, reportUnhandled } from './fatal.js';
 
 const unhandled = new Queue();
+// The entry of each promise in that queue.
+const entries = new WeakMap();
+const { get, set, delete: forget } = WeakMap.prototype;
 // Promises whose rejection was announced, so that a late handler can be announced too.
 const announced = new WeakSet();
 const { has, add, delete: remove } = WeakSet.prototype;
@@ -13,14 +16,15 @@ let late = new Queue();
 /** Called by the engine: a promise was rejected without a handler, or got one after that. */
 export function rejection(promise, reason, handled) {
   if (!handled) {
-    unhandled.push({ promise, reason, handled: false });
+    const entry = { promise, reason, handled: false };
+    apply(set, entries, [promise, entry]);
+    unhandled.push(entry);
     return;
   }
-  for (let node = unhandled.first; node; node = node.next) {
-    if (node.value.promise === promise) {
-      node.value.handled = true;
-      return;
-    }
+  const entry = apply(get, entries, [promise]);
+  if (entry !== undefined) {
+    entry.handled = true;
+    return;
   }
   if (apply(has, announced, [promise])) {
     apply(remove, announced, [promise]);
@@ -37,6 +41,7 @@ export function processRejections() {
   }
   while (!unhandled.isEmpty) {
     const entry = unhandled.shift();
+    apply(forget, entries, [entry.promise]);
     if (entry.handled) continue;
     ran = true;
     apply(add, announced, [entry.promise]);
