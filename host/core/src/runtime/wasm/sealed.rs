@@ -126,9 +126,9 @@ mod tests {
 
     #[test]
     fn a_workspace_inside_the_skill_stays_writable() {
-        let sealed = sealed(&["/no/skill"], Some("/no/skill/work"));
-        assert!(!sealed.overlaps("/no/skill/work".as_ref()));
-        assert!(!sealed.covers("/no/skill/work/a".as_ref()));
+        let sealed = sealed(&["/no/skill"], Some("/no/skill/out"));
+        assert!(!sealed.overlaps("/no/skill/out".as_ref()));
+        assert!(!sealed.covers("/no/skill/out/a".as_ref()));
         assert!(sealed.covers("/no/skill/scripts/a".as_ref()));
     }
 
