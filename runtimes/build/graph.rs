@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, Result, bail, ensure};
 use std::collections::HashMap;
+use std::ops::Range;
 use wasmparser::{
     CanonicalFunction, CanonicalOption, ComponentAlias, ExternalKind, FuncType, FunctionBody,
     Instance, KnownCustom, Name, Operator, Parser, Payload, TypeRef,
@@ -10,6 +11,8 @@ use wasmparser::{
 /// Functions inside a library whose names begin so give way to the ones of the same name that another
 /// library exports: that is how the interpreter gets another SQLite than it was linked with.
 const REPLACED: &str = "sqlite3_";
+/// The object file that gave way is the last of its library; it begins with the first function whose name begins so.
+const OBJECT: &str = "sqlite3";
 
 /// The index spaces of a core module that others can import from.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -58,6 +61,9 @@ pub(crate) struct Graph<'a> {
     slots: HashMap<String, Origin>,
     /// Functions that give way to others, each as an instance and a place among its own.
     replaced: HashMap<(usize, u32), (usize, u32)>,
+    /// Functions of an instance that nothing calls any more. The first of them stays, as the one that
+    /// stands for all of them in tables.
+    dropped: HashMap<usize, Range<u32>>,
     /// What the merged module has to export, by name.
     pub(crate) exports: Vec<(String, Space, Origin)>,
 }
@@ -327,9 +333,11 @@ impl<'a> Graph<'a> {
             instances,
             slots,
             replaced: HashMap::new(),
+            dropped: HashMap::new(),
             exports,
         };
         graph.replaced = graph.replacements()?;
+        graph.dropped = graph.dropped()?;
         Ok(graph)
     }
 
@@ -369,9 +377,63 @@ impl<'a> Graph<'a> {
         Ok(replaced)
     }
 
-    /// Whether nothing calls this function any more.
-    pub(crate) fn gave_way(&self, instance: usize, defined: u32) -> bool {
-        self.replaced.contains_key(&(instance, defined))
+    /// Finds what nothing needs any more, by [`OBJECT`]. That nothing calls it is checked when the calls
+    /// are written.
+    fn dropped(&self) -> Result<HashMap<usize, Range<u32>>> {
+        let mut dropped = HashMap::new();
+        for &(instance, _) in self.replaced.keys() {
+            let (library, _) = self.library(instance)?;
+            let imported = library.imported(Space::Func);
+            let object = library
+                .names
+                .iter()
+                .filter(|(index, name)| *index >= imported && name.starts_with(OBJECT))
+                .map(|(index, _)| index - imported);
+            let first = object.min().context("nothing gave way")?;
+            let exported = library.exports.values().any(|&(space, index)| {
+                space == Space::Func && index >= imported && index - imported >= first
+            });
+            ensure!(!exported, "what gave way is not the last of its library");
+            dropped.insert(instance, first..u32::try_from(library.functions.len())?);
+        }
+        for &(instance, place) in self.replaced.keys() {
+            ensure!(
+                dropped[&instance].contains(&place),
+                "a function that gave way lies elsewhere"
+            );
+        }
+        Ok(dropped)
+    }
+
+    /// Whether this function stands for all that gave way.
+    pub(crate) fn is_stand_in(&self, instance: usize, defined: u32) -> bool {
+        self.dropped
+            .get(&instance)
+            .is_some_and(|dropped| dropped.start == defined)
+    }
+
+    /// Where a function is among those of its instance that are left; `None` if it gave way.
+    pub(crate) fn left(&self, instance: usize, defined: u32) -> Option<u32> {
+        match self.dropped.get(&instance) {
+            Some(dropped) if dropped.contains(&defined) => None,
+            Some(dropped) if defined >= dropped.end => Some(defined - (dropped.len() as u32 - 1)),
+            _ => Some(defined),
+        }
+    }
+
+    /// How many functions of an instance are left, the stand-in among them.
+    pub(crate) fn functions_left(&self, instance: usize) -> Result<usize> {
+        let (library, _) = self.library(instance)?;
+        let dropped = self
+            .dropped
+            .get(&instance)
+            .map_or(0, |range| range.len() - 1);
+        Ok(library.functions.len() - dropped)
+    }
+
+    /// Where the stand-in of an instance is.
+    pub(crate) fn stand_in(&self, instance: usize) -> Option<u32> {
+        self.dropped.get(&instance).map(|dropped| dropped.start)
     }
 
     pub(crate) fn libraries(&self) -> impl Iterator<Item = (usize, &Library<'a>)> {

@@ -69,8 +69,10 @@ fn one_module(graph: &Graph<'_>) -> Result<Vec<u8>> {
                 .parse_recursive_type_group(types.ty(), group.clone())
                 .map_err(encode)?;
         }
-        for ty in &library.functions {
-            functions.function(numbers.type_index(*ty).map_err(encode)?);
+        for (index, ty) in (0..).zip(&library.functions) {
+            if graph.left(instance, index).is_some() || graph.is_stand_in(instance, index) {
+                functions.function(numbers.type_index(*ty).map_err(encode)?);
+            }
         }
         for table in &library.tables {
             numbers
@@ -93,10 +95,13 @@ fn one_module(graph: &Graph<'_>) -> Result<Vec<u8>> {
             numbers.element(&mut elements, element)?;
         }
         for (index, body) in library.code.iter().enumerate() {
-            if graph.gave_way(instance, u32::try_from(index)?) {
+            let place = u32::try_from(index)?;
+            if graph.is_stand_in(instance, place) {
                 let mut never = Function::new([]);
                 never.instructions().unreachable().end();
                 code.function(&never);
+            }
+            if graph.left(instance, place).is_none() {
                 continue;
             }
             match room(library, index) {
@@ -260,7 +265,11 @@ impl Plan {
             };
             for (instance, library) in graph.libraries() {
                 plan.bases.insert((instance, space), next);
-                next += u32::try_from(library.defined(space))?;
+                let defined = match space {
+                    Space::Func => graph.functions_left(instance)?,
+                    _ => library.defined(space),
+                };
+                next += u32::try_from(defined)?;
             }
             if space == Space::Func {
                 plan.functions = next;
@@ -290,6 +299,12 @@ impl Renumber<'_, '_> {
     fn index(&self, space: Space, index: u32) -> Result<u32, Failed> {
         let found = self.graph.definition(self.instance, space, index);
         match found.map_err(Failed::UserError)? {
+            Found::Defined(instance, index) if space == Space::Func => {
+                let left = self.graph.left(instance, index).ok_or_else(|| {
+                    Failed::UserError(anyhow::anyhow!("function {index} is called and gave way"))
+                })?;
+                Ok(self.plan.bases[&(instance, space)] + left)
+            }
             Found::Defined(instance, index) => Ok(self.plan.bases[&(instance, space)] + index),
             Found::Import(import) => {
                 Ok(self.plan.imported[&(import.module.to_owned(), import.name.to_owned())])
@@ -340,6 +355,20 @@ impl Renumber<'_, '_> {
         Ok(function)
     }
 
+    /// A function that a table holds; one that gave way is held there by data that nothing reads.
+    fn in_table(&mut self, function: u32) -> Result<u32> {
+        let found = self
+            .graph
+            .definition(self.instance, Space::Func, function)?;
+        if let Found::Defined(instance, index) = found
+            && self.graph.left(instance, index).is_none()
+            && let Some(stand_in) = self.graph.stand_in(instance)
+        {
+            return Ok(self.plan.bases[&(instance, Space::Func)] + stand_in);
+        }
+        self.function_index(function).map_err(encode)
+    }
+
     fn element(
         &mut self,
         section: &mut ElementSection,
@@ -350,7 +379,7 @@ impl Renumber<'_, '_> {
         };
         let functions = functions
             .into_iter()
-            .map(|function| self.function_index(function?).map_err(encode))
+            .map(|function| self.in_table(function?))
             .collect::<Result<Vec<u32>>>()?;
         let items = Elements::Functions(functions.into());
         match &element.kind {
