@@ -1,0 +1,104 @@
+//! Runs a command confined: `confined [--backend namespaces|landlock] [--read DIR]... [--write DIR]...
+//! [--network] [--time SECONDS] [--memory MIB] [--processes N] [--disk MIB] COMMAND ARGUMENTS...`
+//!
+//! What it prints goes to our output; how it ended and what held it is the last line on stderr.
+
+#[cfg(target_os = "linux")]
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    use skillrun_confine::{Backend, Confinement, Job, Limits, Place, Scratch};
+    use std::os::fd::OwnedFd;
+    use std::path::PathBuf;
+    use std::time::Duration;
+
+    let mut words = std::env::args_os().skip(1).peekable();
+    let mut backend = None;
+    let mut places = Vec::new();
+    let mut network = false;
+    let mut limits = Limits {
+        time: Duration::from_secs(10),
+        memory: 256 << 20,
+        processes: 32,
+        file_size: 64 << 20,
+        disk: 64 << 20,
+        open_files: 256,
+    };
+    while let Some(flag) = words.next_if(|word| word.to_string_lossy().starts_with("--")) {
+        let flag = flag.to_string_lossy().into_owned();
+        if flag == "--network" {
+            network = true;
+            continue;
+        }
+        let value = words.next().ok_or("a flag without its value")?;
+        let number = || value.to_string_lossy().parse::<u32>();
+        match flag.as_str() {
+            "--backend" if value == "namespaces" => backend = Some(Backend::Namespaces),
+            "--backend" if value == "landlock" => backend = Some(Backend::Landlock),
+            "--read" | "--write" => {
+                let at = PathBuf::from(&value).canonicalize()?;
+                places.push(Place {
+                    handle: OwnedFd::from(std::fs::File::open(&at)?),
+                    at,
+                    writable: flag == "--write",
+                });
+            }
+            "--time" => limits.time = Duration::from_secs(number()?.into()),
+            "--memory" => limits.memory = u64::from(number()?) << 20,
+            "--processes" => limits.processes = number()?,
+            "--disk" => limits.disk = u64::from(number()?) << 20,
+            other => return Err(format!("no flag `{other}`").into()),
+        }
+    }
+    let program = PathBuf::from(words.next().ok_or("no command")?);
+    let confinement = match backend {
+        Some(backend) => Confinement::with(backend)?,
+        None => Confinement::find()?,
+    };
+    let folder = std::env::temp_dir().join(format!("confined-{}", std::process::id()));
+    std::fs::create_dir(&folder)?;
+    let scratch = Scratch {
+        handle: OwnedFd::from(std::fs::File::open(&folder)?),
+        path: folder.clone(),
+        at: "/tmp".into(),
+        size: 16 << 20,
+    };
+    let home = scratch.seen_at(confinement.backend()).to_owned();
+    let environment = [
+        ("PATH", "/usr/local/bin:/usr/bin:/bin".into()),
+        ("HOME", home.clone().into_os_string()),
+        ("TMPDIR", home.clone().into_os_string()),
+    ];
+    let environment = environment.map(|(name, value)| (name.into(), value));
+    let mut running = confinement.start(Job {
+        program,
+        arguments: words.collect(),
+        environment: environment.into(),
+        directory: home,
+        places,
+        scratch,
+        network,
+        limits,
+    })?;
+    drop(running.stdin.take());
+    let (mut stdout, mut stderr) = (tokio::io::stdout(), tokio::io::stderr());
+    let output = {
+        let running = &mut running;
+        let both = tokio::join!(
+            tokio::io::copy(&mut running.stdout, &mut stdout),
+            tokio::io::copy(&mut running.stderr, &mut stderr),
+        );
+        both.0.and(both.1)
+    };
+    output?;
+    let ended = running.ended().await;
+    std::fs::remove_dir_all(folder)?;
+    eprintln!("{:?}", ended?);
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn main() {
+    if let Err(unavailable) = skillrun_confine::Confinement::find() {
+        eprintln!("{unavailable}");
+    }
+}

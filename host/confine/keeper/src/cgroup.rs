@@ -1,0 +1,210 @@
+//! A control group for one run, where this process may make one: then the kernel itself limits the
+//! memory of all processes together.
+//!
+//! In the first hierarchy (v1) each controller has a tree of its own, and a group is made in the one
+//! for memory. In the second (v2) a group gets the controllers that the one above hands down, and only
+//! one without processes of its own can; so the way up is searched for one that does.
+
+use rustix::process::Pid;
+use skillrun_keeper::{Layer, Limits};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const NAME: &str = "skillrun-";
+/// Shared memory that every run has besides its scratch directory, as the file tree says.
+const SHARED: u64 = 16 << 20;
+/// How often the removal of a group is tried: its last process may still be on its way out.
+const TRIES: u32 = 50;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Version {
+    One,
+    Two,
+}
+
+/// A control group; removed when dropped, which works once it is empty.
+pub(crate) struct Cgroup {
+    path: PathBuf,
+    version: Version,
+    pids: bool,
+}
+
+impl Cgroup {
+    /// Makes a group with these limits, if that is possible here.
+    pub(crate) fn make(limits: &Limits, scratch: u64) -> Option<Self> {
+        let own = fs::read_to_string("/proc/self/cgroup").ok()?;
+        let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+        let (above, version) = parent(&own, &mounts)?;
+        remove_left_behind(&above);
+        let path = above.join(format!("{NAME}{}", std::process::id()));
+        fs::create_dir(&path).ok()?;
+        let group = Self {
+            path,
+            version,
+            pids: version == Version::Two,
+        };
+        // What is in memory as files counts too, and has a limit of its own.
+        let memory = limits.memory.saturating_add(scratch).saturating_add(SHARED);
+        group.limit(memory, limits.processes).ok()?;
+        Some(group)
+    }
+
+    fn limit(&self, memory: u64, processes: u32) -> io::Result<()> {
+        let write = |file: &str, value: String| fs::write(self.path.join(file), value);
+        match self.version {
+            Version::One => {
+                write("memory.limit_in_bytes", memory.to_string())?;
+                // Absent where the kernel does not count what is swapped out.
+                let _ = write("memory.memsw.limit_in_bytes", memory.to_string());
+            }
+            Version::Two => {
+                write("memory.max", memory.to_string())?;
+                let _ = write("memory.swap.max", "0".into());
+                // The first process inside is one too.
+                write("pids.max", (u64::from(processes) + 1).to_string())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves a process, and so all that it will start, into the group.
+    pub(crate) fn add(&self, process: Pid) -> io::Result<()> {
+        let number = process.as_raw_pid().to_string();
+        fs::write(self.path.join("cgroup.procs"), number)
+    }
+
+    pub(crate) fn layers(&self) -> impl Iterator<Item = Layer> + use<> {
+        let pids = self.pids.then_some(Layer::PidsCgroup);
+        [Layer::MemoryCgroup].into_iter().chain(pids)
+    }
+
+    pub(crate) fn holds_memory(&self) -> bool {
+        true
+    }
+
+    /// The most memory that all processes had at once.
+    pub(crate) fn peak_memory(&self) -> Option<u64> {
+        let file = match self.version {
+            Version::One => "memory.max_usage_in_bytes",
+            Version::Two => "memory.peak",
+        };
+        let text = fs::read_to_string(self.path.join(file)).ok()?;
+        text.trim().parse().ok()
+    }
+
+    /// Whether the kernel killed a process for its memory.
+    pub(crate) fn killed_some(&self) -> bool {
+        let file = match self.version {
+            Version::One => "memory.oom_control",
+            Version::Two => "memory.events",
+        };
+        let text = fs::read_to_string(self.path.join(file)).unwrap_or_default();
+        let count = text.lines().find_map(|line| line.strip_prefix("oom_kill "));
+        count.is_some_and(|count| count.trim() != "0")
+    }
+}
+
+impl Drop for Cgroup {
+    fn drop(&mut self) {
+        for _ in 0..TRIES {
+            match fs::remove_dir(&self.path) {
+                Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                _ => return,
+            }
+        }
+    }
+}
+
+/// Removes groups of keepers that were killed; one with processes in it stays by itself.
+fn remove_left_behind(above: &Path) {
+    let Ok(entries) = fs::read_dir(above) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let keeper = name.to_str().and_then(|name| name.strip_prefix(NAME));
+        let Some(keeper) = keeper.and_then(|keeper| keeper.parse::<u32>().ok()) else {
+            continue;
+        };
+        if !Path::new(&format!("/proc/{keeper}")).exists() {
+            let _ = fs::remove_dir(entry.path());
+        }
+    }
+}
+
+/// The group in which one can be made that limits memory.
+fn parent(own: &str, mounts: &str) -> Option<(PathBuf, Version)> {
+    for line in own.lines() {
+        let mut parts = line.splitn(3, ':');
+        let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
+        if controllers.split(',').any(|name| name == "memory") {
+            let found = mounted(mounts, path, |kind, options| {
+                kind == "cgroup" && options.split(',').any(|option| option == "memory")
+            });
+            return found.map(|path| (path, Version::One));
+        }
+        if controllers.is_empty() {
+            let Some(start) = mounted(mounts, path, |kind, _| kind == "cgroup2") else {
+                continue;
+            };
+            let hands_down = |path: &&Path| {
+                let text = fs::read_to_string(path.join("cgroup.subtree_control"));
+                text.is_ok_and(|text| {
+                    let mut words = text.split_ascii_whitespace();
+                    words.clone().any(|word| word == "memory") && words.any(|word| word == "pids")
+                })
+            };
+            if let Some(path) = start.ancestors().find(hands_down) {
+                return Some((path.to_owned(), Version::Two));
+            }
+        }
+    }
+    None
+}
+
+/// Where the group `path` is to be found below the mount for which `fits` says yes.
+fn mounted(mounts: &str, path: &str, fits: impl Fn(&str, &str) -> bool) -> Option<PathBuf> {
+    mounts.lines().find_map(|line| {
+        let (left, right) = line.split_once(" - ")?;
+        let mut right = right.split(' ');
+        let (kind, options) = (right.next()?, right.nth(1)?);
+        let mut left = left.split(' ');
+        let (root, at) = (left.nth(3)?, left.next()?);
+        if !fits(kind, options) {
+            return None;
+        }
+        let below = path.strip_prefix(root.trim_end_matches('/'))?;
+        Some(Path::new(at).join(below.trim_start_matches('/')))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOUNTS: &str = "\
+30 20 0:25 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory
+31 20 0:26 / /sys/fs/cgroup/pids rw,relatime - cgroup cgroup rw,pids
+32 20 0:27 /sub /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw
+";
+
+    #[test]
+    fn the_own_group_is_found_below_the_mount_for_memory() {
+        let found = parent("8:pids:/\n4:memory:/a/b\n0::/\n", MOUNTS);
+        let expected = PathBuf::from("/sys/fs/cgroup/memory/a/b");
+        assert_eq!(found, Some((expected, Version::One)));
+    }
+
+    #[test]
+    fn a_group_outside_what_is_mounted_is_not_found() {
+        assert_eq!(mounted(MOUNTS, "/other", |kind, _| kind == "cgroup2"), None);
+        assert_eq!(
+            mounted(MOUNTS, "/sub/x", |kind, _| kind == "cgroup2"),
+            Some(PathBuf::from("/sys/fs/cgroup/unified/x"))
+        );
+    }
+}

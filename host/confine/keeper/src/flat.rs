@@ -1,0 +1,250 @@
+//! A program among the processes of the machine, for where namespaces are forbidden.
+//!
+//! Landlock says what it may open, seccomp what it may call. No kernel mechanism ends its processes
+//! together: whatever loses its parent comes to the keeper, which kills until nothing is left.
+
+use crate::cgroup::Cgroup;
+use crate::ids::Ids;
+use crate::linux::{Handles, drop_output};
+use crate::lockdown::{self, Access, Rights, Rule, SIGNAL_SCOPE};
+use crate::pipe::{Teller, pipe};
+use crate::sys::{self, Fork, Wait};
+use crate::unable::{Step as _, Unable};
+use crate::watch::{Watch, Why, verdict};
+use crate::{root, tree};
+use rustix::process::{Pid, Signal, kill_process};
+use skillrun_keeper::{End, Hold, Holds, Layer, Plan};
+use std::ffi::OsStr;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::time::Duration;
+
+/// What a program may read besides the system's directories.
+const FILES: [&str; 4] = [
+    "/etc/passwd",
+    "/etc/group",
+    "/etc/nsswitch.conf",
+    "/etc/hosts",
+];
+const DEVICES: [&str; 6] = [
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
+];
+/// Between two rounds of killing.
+const ROUND: Duration = Duration::from_micros(200);
+
+pub(crate) fn run(plan: &Plan, handles: Handles, control: &OwnedFd) -> Result<End, Unable> {
+    let ids = Ids::choose();
+    refuse_what_cannot_be_held(plan, &handles, &ids)?;
+    let mut plan = plan.clone();
+    if !ids.private {
+        // The kernel counts all processes of the user, wherever they came from.
+        let others = tree::count_of(ids.outside.0);
+        let most = others.saturating_add(plan.limits.processes.into());
+        plan.limits.processes = u32::try_from(most).unwrap_or(u32::MAX);
+    }
+    let (listener, teller) = pipe().step("make a pipe")?;
+    let group = Cgroup::make(&plan.limits, 0);
+    let program = match sys::fork(0).step("start a process")? {
+        Fork::Child => {
+            drop(listener);
+            if let Some(group) = &group
+                && let Err(error) = group.add(rustix::process::getpid())
+            {
+                teller.tell_unable(Unable::new("enter the cgroup", error.to_string()));
+                std::process::exit(1);
+            }
+            std::mem::forget(group);
+            become_program(&plan, &handles, &ids, &teller)
+        }
+        Fork::Parent(program) => program,
+    };
+    drop((teller, handles));
+    drop_output()?;
+    let mut watch = Watch::new(&plan, control, program, listener, group.as_ref())?;
+    let why = watch.until_it_ends();
+    let time = watch.time();
+    let (status, cpu, peak) = end_all(program, why);
+    let early = watch.last_words()?;
+    debug_assert!(early.is_none(), "only a first process tells how it ended");
+    let spent = watch.spent(cpu, peak);
+    let stopped = verdict(why, status, group.as_ref())?;
+    give_back(&plan, &ids);
+
+    let mut layers = vec![
+        Layer::Landlock,
+        Layer::Seccomp,
+        Layer::Rlimits,
+        Layer::NoNewPrivileges,
+    ];
+    if ids.private {
+        layers.push(Layer::PrivateUid);
+    }
+    layers.extend(group.as_ref().into_iter().flat_map(Cgroup::layers));
+    let in_group = group.is_some();
+    let hold = |hard| if hard { Hold::Hard } else { Hold::Polled };
+    let holds = Holds {
+        time: Hold::Hard,
+        memory: hold(in_group),
+        disk: Hold::Polled,
+        processes: hold(ids.private || layers.contains(&Layer::PidsCgroup)),
+    };
+    Ok(End {
+        stopped,
+        time,
+        spent,
+        layers,
+        holds,
+    })
+}
+
+/// What only a file tree of its own could hold.
+fn refuse_what_cannot_be_held(plan: &Plan, handles: &Handles, ids: &Ids) -> Result<(), Unable> {
+    let version = sys::landlock_version();
+    if version < SIGNAL_SCOPE && !ids.private {
+        return Err(Unable::new(
+            "hold signals back",
+            format!("Landlock {version} cannot, version {SIGNAL_SCOPE} (Linux 6.12) can"),
+        ));
+    }
+    if let Some((sealed, around)) = root::nested(plan).next() {
+        let text = |path: &[u8]| String::from_utf8_lossy(path).into_owned();
+        return Err(Unable::new(
+            format!("keep `{}` from changes", text(&sealed.at)),
+            format!(
+                "it lies in `{}`, which may be changed, and without namespaces nothing in there \
+                 can be exempt",
+                text(&around.at)
+            ),
+        ));
+    }
+    let places = plan.places.iter().zip(&handles.places);
+    let places = places.map(|(place, handle)| (&place.at, handle));
+    for (at, handle) in places.chain([(&plan.scratch.at, &handles.scratch)]) {
+        let there = Path::new(OsStr::from_bytes(at)).metadata();
+        let real = rustix::fs::fstat(handle).step_on("look at", at)?;
+        if there.map(|there| (there.dev(), there.ino())).ok() != Some((real.st_dev, real.st_ino)) {
+            let at = String::from_utf8_lossy(at);
+            return Err(Unable::new(
+                format!("show something at `{at}`"),
+                "without namespaces everything is seen where it really is",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn become_program(plan: &Plan, handles: &Handles, ids: &Ids, teller: &Teller) -> ! {
+    let rights = match ids.private {
+        true => Rights::Files {
+            user: ids.outside.0,
+            group: ids.outside.1,
+        },
+        false => Rights::None,
+    };
+    let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
+    let unable = match rules(plan, handles) {
+        Ok(rules) => lockdown::become_program(plan, handles.stdin.as_fd(), rules, rights, teller),
+        Err(unable) => unable,
+    };
+    teller.tell_unable(unable);
+    std::process::exit(1);
+}
+
+fn rules(plan: &Plan, handles: &Handles) -> Result<Vec<Rule>, Unable> {
+    let mut rules = Vec::new();
+    let system = plan.system.iter().map(Vec::as_slice);
+    let files = FILES.iter().map(|path| path.as_bytes());
+    let network = ["/etc/resolv.conf"].iter().filter(|_| plan.network);
+    let network = network.map(|path| path.as_bytes());
+    let devices = DEVICES.iter().map(|path| path.as_bytes());
+    let all = system
+        .map(|path| (path, Access::Execute))
+        .chain(files.chain(network).map(|path| (path, Access::Read)))
+        .chain(devices.map(|path| (path, Access::Device)))
+        .chain([(&b"/proc"[..], Access::Read)]);
+    for (path, access) in all {
+        if sys::text(path).is_ok_and(|path| sys::exists(&path)) {
+            rules.push(Rule::on_path(path, access).step_on("allow", path)?);
+        }
+    }
+    for (place, handle) in plan.places.iter().zip(&handles.places) {
+        let access = match place.writable {
+            true => Access::Change,
+            false => Access::Execute,
+        };
+        let rule = Rule::on_handle(handle.as_fd(), access).step_on("allow", &place.at)?;
+        rules.push(rule);
+    }
+    let scratch = Rule::on_handle(handles.scratch.as_fd(), Access::Change);
+    rules.push(scratch.step_on("allow", &plan.scratch.at)?);
+    Ok(rules)
+}
+
+/// Ends everything that the program started, and buries it; tells the program's own status and what
+/// all of them used.
+fn end_all(program: Pid, why: Why) -> (i32, Duration, u64) {
+    let (mut status, mut cpu, mut peak) = (0, Duration::ZERO, 0);
+    let mut buried = false;
+    loop {
+        // The program's own end is known before its status is: it must not be replaced by a kill.
+        for process in tree::descendants(rustix::process::getpid().as_raw_pid()) {
+            let spared = process == program.as_raw_pid() && why == Why::Ended && !buried;
+            if let Some(process) = Pid::from_raw(process).filter(|_| !spared) {
+                let _ = kill_process(process, Signal::KILL);
+            }
+        }
+        loop {
+            match sys::wait(-1, Wait::Look) {
+                Ok(Some(ended)) => {
+                    cpu += ended.cpu;
+                    peak = peak.max(ended.peak);
+                    if ended.pid == program.as_raw_pid() {
+                        status = ended.status;
+                        buried = true;
+                    }
+                }
+                Ok(None) => break,
+                // Nobody is left.
+                Err(_) => return (status, cpu, peak),
+            }
+        }
+        std::thread::sleep(ROUND);
+    }
+}
+
+/// Gives what a private user made in the places to the owner of each place.
+fn give_back(plan: &Plan, ids: &Ids) {
+    if !ids.private {
+        return;
+    }
+    for place in plan.places.iter().filter(|place| place.writable) {
+        let top = Path::new(OsStr::from_bytes(&place.at));
+        let Ok(owner) = top.symlink_metadata() else {
+            continue;
+        };
+        let mut open = vec![top.to_owned()];
+        while let Some(folder) = open.pop() {
+            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+                let Ok(meta) = entry.metadata() else { continue };
+                if meta.uid() == ids.outside.0 {
+                    // Of a link itself, never of what it points to.
+                    let _ = std::os::unix::fs::lchown(
+                        entry.path(),
+                        Some(owner.uid()),
+                        Some(owner.gid()),
+                    );
+                }
+                if meta.is_dir() {
+                    open.push(entry.path());
+                }
+            }
+        }
+    }
+}

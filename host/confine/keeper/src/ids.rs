@@ -1,0 +1,97 @@
+//! Whose rights a program has.
+//!
+//! An ordinary user's program keeps his id. Root's never does: the kernel exempts user 0 from its
+//! limit on processes, and a hole in any other layer would be a hole in the machine. So it gets a
+//! number that owns nothing, and its places are mounted so that their owner's files are its own.
+
+use crate::sys::{self, Fork, Wait};
+use crate::unable::{Step as _, Unable};
+use rustix::fs::{Mode, OFlags};
+use rustix::process::Pid;
+use std::fs;
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::OwnedFd;
+
+/// The first of the private ids. Distributions hand out ids below 0x6000_0000 to containers.
+const PRIVATE: u32 = 0x6000_0000;
+/// What root's program finds as its own id.
+const ORDINARY: u32 = 1000;
+
+/// A user and a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ids {
+    /// As the machine sees them.
+    pub(crate) outside: (u32, u32),
+    /// As the program sees them.
+    pub(crate) inside: (u32, u32),
+    /// Whether they are of this run alone.
+    pub(crate) private: bool,
+}
+
+impl Ids {
+    pub(crate) fn choose() -> Self {
+        let user = rustix::process::geteuid().as_raw();
+        let group = rustix::process::getegid().as_raw();
+        if user != 0 {
+            return Self {
+                outside: (user, group),
+                inside: (user, group),
+                private: false,
+            };
+        }
+        // A process's number is its own as long as it lives, and the keeper outlives the run.
+        let own = PRIVATE + std::process::id() % 0x0100_0000;
+        Self {
+            outside: (own, own),
+            inside: (ORDINARY, ORDINARY),
+            private: true,
+        }
+    }
+
+    /// Makes these the ids of a process in a new user namespace.
+    pub(crate) fn map(&self, process: Pid) -> Result<(), Unable> {
+        let process = process.as_raw_pid();
+        let write = |file: &str, text: String| {
+            fs::write(format!("/proc/{process}/{file}"), text).step("give the namespace its ids")
+        };
+        if !self.private {
+            // An ordinary user may map a group only if nobody inside can leave it.
+            write("setgroups", "deny".into())?;
+        }
+        write("gid_map", format!("{} {} 1", self.inside.1, self.outside.1))?;
+        write("uid_map", format!("{} {} 1", self.inside.0, self.outside.0))
+    }
+}
+
+/// A user namespace that maps the owner of files to the program's own ids, to mount them with.
+pub(crate) fn mapping(owner: (u32, u32), ids: &Ids) -> io::Result<OwnedFd> {
+    let (mut wait, mut done) = io::pipe()?;
+    let holder = match sys::fork(libc::CLONE_NEWUSER)? {
+        Fork::Child => {
+            drop(done);
+            // The namespace lives as long as somebody is in it or holds it.
+            let _ = wait.read(&mut [0]);
+            std::process::exit(0);
+        }
+        Fork::Parent(holder) => holder,
+    };
+    let number = holder.as_raw_pid();
+    let mapped = (|| {
+        let (user, group) = ids.outside;
+        fs::write(
+            format!("/proc/{number}/uid_map"),
+            format!("{} {user} 1", owner.0),
+        )?;
+        fs::write(
+            format!("/proc/{number}/gid_map"),
+            format!("{} {group} 1", owner.1),
+        )?;
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let namespace = rustix::fs::open(format!("/proc/{number}/ns/user"), flags, Mode::empty())?;
+        Ok(namespace)
+    })();
+    let _ = done.write_all(&[1]);
+    drop(done);
+    let _ = sys::wait(number, Wait::Block);
+    mapped
+}

@@ -1,0 +1,88 @@
+//! What the keeper is to do.
+
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// How a program is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Backend {
+    /// In namespaces of its own, with Landlock and seccomp inside.
+    Namespaces,
+    /// Among the processes of the machine, held by Landlock and seccomp.
+    Landlock,
+}
+
+impl Backend {
+    /// The word used in messages and in policies.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Namespaces => "namespaces",
+            Self::Landlock => "landlock",
+        }
+    }
+}
+
+/// One program and everything that it may touch.
+///
+/// Handles travel beside it: standard input first, then one for each place, then the scratch
+/// directory.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Plan {
+    /// How it is held.
+    pub backend: Backend,
+    /// The executable; empty for a trial that only shows whether it would be held.
+    pub program: Vec<u8>,
+    /// All arguments, the name of the program first.
+    pub arguments: Vec<Vec<u8>>,
+    /// Names with their values.
+    pub environment: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Where it starts.
+    pub directory: Vec<u8>,
+    /// Directories and files of the machine that it may read and execute, where they are.
+    pub system: Vec<Vec<u8>>,
+    /// Directories and files granted to it.
+    pub places: Vec<Place>,
+    /// Its private directory.
+    pub scratch: Scratch,
+    /// Whether it may reach the network.
+    pub network: bool,
+    /// How much it may use.
+    pub limits: Limits,
+    /// Seccomp filters in the order they are put in force, as the kernel takes them.
+    pub filters: Vec<Vec<u8>>,
+}
+
+/// A directory or file granted to a program.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// Where the program sees it.
+    pub at: Vec<u8>,
+    /// Whether it may be changed.
+    pub writable: bool,
+}
+
+/// The private directory of a program.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scratch {
+    /// Where the program sees it.
+    pub at: Vec<u8>,
+    /// Bytes in it.
+    pub size: u64,
+}
+
+/// How much a program and all its descendants may use.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Wall-clock time.
+    pub time: Duration,
+    /// Bytes of memory.
+    pub memory: u64,
+    /// Processes and threads at once.
+    pub processes: u32,
+    /// Bytes in one file.
+    pub file_size: u64,
+    /// Bytes written to places.
+    pub disk: u64,
+    /// Files open at once in one process.
+    pub open_files: u32,
+}

@@ -1,0 +1,367 @@
+//! The file tree that a program in namespaces sees: a small file system in memory into which the
+//! system's directories, the granted places and a few devices are mounted, and nothing else.
+
+use crate::ids::{self, Ids};
+use crate::linux::Handles;
+use crate::lockdown::{Access, Rule};
+use crate::sys::{self, attr};
+use crate::unable::{Step as _, Unable};
+use rustix::fs::{CWD, Mode, OFlags};
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount,
+    mount_change, move_mount, open_tree, unmount,
+};
+use skillrun_keeper::{Place, Plan};
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::symlink;
+use std::path::{Component, Path, PathBuf};
+
+/// Devices that programs expect. None of them reaches anything: a program has no terminal, so `tty`
+/// only says so.
+const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
+/// Names that shells expect for what a process has open.
+const HANDLES: [(&str, &str); 4] = [
+    ("dev/fd", "/proc/self/fd"),
+    ("dev/stdin", "/proc/self/fd/0"),
+    ("dev/stdout", "/proc/self/fd/1"),
+    ("dev/stderr", "/proc/self/fd/2"),
+];
+/// Mount points, links and five small files fit; nothing can be added by the program.
+const ROOT: &str = "size=4m,nr_inodes=4k,mode=755";
+/// Shared memory, for programs that use it to talk to their own children.
+const SHARED: &str = "size=16m,nr_inodes=1k,mode=1777";
+/// Bytes of scratch for each file in it: a budget in bytes alone would let empty files fill memory.
+const BYTES_PER_FILE: u64 = 4096;
+
+/// Copies of mounts that are nowhere yet, one for each place.
+pub(crate) struct Trees(Vec<OwnedFd>);
+
+impl Trees {
+    /// Copies the mount of each place, with the rights that the program is to have on it.
+    pub(crate) fn of_places(plan: &Plan, handles: &Handles, ids: &Ids) -> Result<Self, Unable> {
+        let trees = plan.places.iter().zip(&handles.places);
+        let trees = trees.map(|(place, handle)| Self::of_place(place, handle.as_fd(), ids));
+        trees.collect::<Result<_, _>>().map(Self)
+    }
+
+    fn of_place(place: &Place, handle: BorrowedFd<'_>, ids: &Ids) -> Result<OwnedFd, Unable> {
+        let tree = copy(handle).step_on("mount", &place.at)?;
+        if ids.private {
+            let owner = rustix::fs::fstat(handle).step_on("look at", &place.at)?;
+            let mapped = ids::mapping((owner.st_uid, owner.st_gid), ids)
+                .and_then(|mapping| sys::map_ids(tree.as_fd(), mapping.as_fd()));
+            // Reading may do with the rights of others; writing as a stranger cannot be meant.
+            if place.writable {
+                mapped.step_on("mount with the ids of its owner", &place.at)?;
+            }
+        }
+        let mut attributes = attr::NOSUID | attr::NODEV;
+        if !place.writable {
+            attributes |= attr::RDONLY;
+        }
+        sys::set_mount(tree.as_fd(), attributes, true).step_on("restrict", &place.at)?;
+        Ok(tree)
+    }
+}
+
+/// Copies the mount that a handle is on, from there down.
+///
+/// The kernel copies only mounts of the process's own namespace. Inside a new one, what the handle
+/// was opened on is found again by its path, and must be the same.
+fn copy(handle: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_EMPTY_PATH
+        | OpenTreeFlags::AT_RECURSIVE;
+    match open_tree(handle, c"", flags) {
+        Err(rustix::io::Errno::INVAL) => {}
+        copied => return Ok(copied?),
+    }
+    let path = rustix::fs::readlink(format!("/proc/self/fd/{}", handle.as_raw_fd()), [])?;
+    let flags_of_path = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let again = rustix::fs::open(&path, flags_of_path, Mode::empty())?;
+    let (was, is) = (rustix::fs::fstat(handle)?, rustix::fs::fstat(&again)?);
+    if (was.st_dev, was.st_ino) != (is.st_dev, is.st_ino) {
+        return Err(io::Error::other("it was moved or replaced"));
+    }
+    Ok(open_tree(&again, c"", flags)?)
+}
+
+/// Builds the tree and makes it this process's root.
+pub(crate) fn build(plan: &Plan, trees: Trees, ids: &Ids) -> Result<(), Unable> {
+    let private = MountPropagationFlags::REC | MountPropagationFlags::PRIVATE;
+    mount_change("/", private).step("part from the machine's mounts")?;
+    let mut mounts = system(plan)?;
+    mounts.extend(devices()?);
+    for (place, tree) in plan.places.iter().zip(trees.0) {
+        mounts.push(Mount {
+            at: inside(&place.at)?,
+            what: What::Tree(tree),
+        });
+    }
+    mounts.push(Mount {
+        at: inside(&plan.scratch.at)?,
+        what: What::Memory(format!(
+            "size={},nr_inodes={},mode=1777",
+            plan.scratch.size,
+            plan.scratch.size / BYTES_PER_FILE + 16
+        )),
+    });
+    mounts.push(Mount {
+        at: "dev/shm".into(),
+        what: What::Memory(SHARED.into()),
+    });
+    // What lies in something else is mounted after it.
+    mounts.sort_by_key(|mount| mount.at.components().count());
+    let etc = etc(plan, ids);
+
+    let nowhere = MountFlags::NOSUID | MountFlags::NODEV;
+    let memory = sys::text(ROOT.as_bytes()).step("name the root")?;
+    mount("root", "/tmp", "tmpfs", nowhere, Some(memory.as_c_str())).step("mount a root")?;
+    rustix::process::chdir("/tmp").step("enter the root")?;
+    for folder in ["dev", "etc", "proc"] {
+        fs::create_dir(folder).step_on("make", folder.as_bytes())?;
+    }
+    for (name, text) in etc {
+        fs::write(format!("etc/{name}"), text).step_on("write /etc", name.as_bytes())?;
+    }
+    for (name, target) in HANDLES {
+        symlink(target, name).step_on("link", name.as_bytes())?;
+    }
+    for mount in mounts {
+        let at = mount.at.clone();
+        mount.put().step_on("mount", at.as_os_str().as_bytes())?;
+    }
+    pin(plan)?;
+    let processes = nowhere | MountFlags::NOEXEC;
+    mount("proc", "proc", "proc", processes, None).step("mount a /proc of its own")?;
+
+    rustix::process::pivot_root(".", ".").step("leave the machine's root")?;
+    unmount(".", UnmountFlags::DETACH).step("let go of the machine's root")?;
+    rustix::process::chdir("/").step("enter the root")?;
+    let root = rustix::fs::open("/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+    let root = root.step("open the root")?;
+    sys::set_mount(root.as_fd(), attr::RDONLY, false).step("seal the root")?;
+    rustix::system::sethostname(b"localhost").step("name the machine")
+}
+
+struct Mount {
+    at: PathBuf,
+    what: What,
+}
+
+enum What {
+    Tree(OwnedFd),
+    Memory(String),
+    Link(PathBuf),
+}
+
+impl Mount {
+    /// Puts it into the tree, which is the current directory.
+    fn put(self) -> io::Result<()> {
+        if let Some(parent) = self.at.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        match self.what {
+            What::Link(target) => symlink(target, &self.at),
+            What::Memory(options) => {
+                fs::create_dir_all(&self.at)?;
+                let flags = MountFlags::NOSUID | MountFlags::NODEV;
+                let options = sys::text(options.as_bytes())?;
+                Ok(mount(
+                    "tmpfs",
+                    &self.at,
+                    "tmpfs",
+                    flags,
+                    Some(options.as_c_str()),
+                )?)
+            }
+            What::Tree(tree) => {
+                let kind = rustix::fs::fstat(&tree)?.st_mode;
+                let is_folder = rustix::fs::FileType::from_raw_mode(kind).is_dir();
+                match fs::symlink_metadata(&self.at) {
+                    Ok(_) => {}
+                    Err(_) if is_folder => fs::create_dir_all(&self.at)?,
+                    Err(_) => fs::write(&self.at, b"")?,
+                }
+                put_tree(tree.as_fd(), &self.at)
+            }
+        }
+    }
+}
+
+fn put_tree(tree: BorrowedFd<'_>, at: &Path) -> io::Result<()> {
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
+    Ok(move_mount(tree, c"", CWD, at, flags)?)
+}
+
+/// The directories and files of the machine, read-only.
+fn system(plan: &Plan) -> Result<Vec<Mount>, Unable> {
+    let mut mounts = Vec::new();
+    for path in &plan.system {
+        let path = Path::new(OsStr::from_bytes(path));
+        let Ok(meta) = fs::symlink_metadata(path) else {
+            continue;
+        };
+        let name = path.as_os_str().as_bytes();
+        let at = inside(name)?;
+        if meta.is_symlink() {
+            let target = fs::read_link(path).step_on("read", name)?;
+            mounts.push(Mount {
+                at,
+                what: What::Link(target),
+            });
+            continue;
+        }
+        let tree = copy_path(path).step_on("mount", name)?;
+        let attributes = attr::NOSUID | attr::NODEV | attr::RDONLY;
+        sys::set_mount(tree.as_fd(), attributes, true).step_on("restrict", name)?;
+        mounts.push(Mount {
+            at,
+            what: What::Tree(tree),
+        });
+    }
+    Ok(mounts)
+}
+
+fn devices() -> Result<Vec<Mount>, Unable> {
+    let mut mounts = Vec::new();
+    for name in DEVICES {
+        let path = Path::new("/dev").join(name);
+        let tree = match copy_path(&path) {
+            // A container may lack a terminal's device, and nobody misses it.
+            Err(error) if name == "tty" && error.kind() == io::ErrorKind::NotFound => continue,
+            tree => tree.step_on("mount", path.as_os_str().as_bytes())?,
+        };
+        sys::set_mount(tree.as_fd(), attr::NOSUID, true).step_on("restrict", name.as_bytes())?;
+        mounts.push(Mount {
+            at: Path::new("dev").join(name),
+            what: What::Tree(tree),
+        });
+    }
+    Ok(mounts)
+}
+
+fn copy_path(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_RECURSIVE;
+    Ok(open_tree(CWD, path, flags)?)
+}
+
+/// Keeps the way to a read-only place in a writable one from being moved aside: each directory on it
+/// is mounted onto itself, and mount points can neither be renamed nor removed.
+fn pin(plan: &Plan) -> Result<(), Unable> {
+    for (sealed, around) in nested(plan) {
+        let (sealed, around) = (inside(&sealed.at)?, inside(&around.at)?);
+        let mut way: Vec<&Path> = sealed
+            .ancestors()
+            .skip(1)
+            .take_while(|above| *above != around)
+            .collect();
+        way.reverse();
+        // A copy holds what is mounted in it, the sealed place too.
+        for folder in way {
+            let name = folder.as_os_str().as_bytes();
+            let tree = copy_path(folder).step_on("pin", name)?;
+            put_tree(tree.as_fd(), folder).step_on("pin", name)?;
+        }
+    }
+    Ok(())
+}
+
+/// Read-only places that lie in writable ones, each with the one around it.
+pub(crate) fn nested(plan: &Plan) -> impl Iterator<Item = (&Place, &Place)> {
+    let read_only = plan.places.iter().filter(|place| !place.writable);
+    read_only.filter_map(|place| {
+        let path = Path::new(OsStr::from_bytes(&place.at));
+        let mut around = plan.places.iter().filter(|other| other.writable);
+        let around = around.find(|other| {
+            let other = Path::new(OsStr::from_bytes(&other.at));
+            path != other && path.starts_with(other)
+        })?;
+        Some((place, around))
+    })
+}
+
+/// A path from the root on, as it is in a root that is the current directory.
+fn inside(path: &[u8]) -> Result<PathBuf, Unable> {
+    let path = Path::new(OsStr::from_bytes(path));
+    let relative = path.strip_prefix("/").unwrap_or(path);
+    let plain = |part: Component<'_>| matches!(part, Component::Normal(_));
+    if relative.as_os_str().is_empty() || !path.has_root() || !relative.components().all(plain) {
+        let path = path.display();
+        return Err(Unable::new(
+            format!("mount `{path}`"),
+            "not a plain path below the root",
+        ));
+    }
+    Ok(relative.to_owned())
+}
+
+/// The files that say who and where a program is.
+fn etc(plan: &Plan, ids: &Ids) -> Vec<(&'static str, Vec<u8>)> {
+    let (user, group) = ids.inside;
+    let home = String::from_utf8_lossy(&plan.scratch.at).into_owned();
+    let passwd = format!(
+        "root:x:0:0:root:/root:/bin/sh\nuser:x:{user}:{group}:user:{home}:/bin/sh\n\
+         nobody:x:65534:65534:nobody:/nonexistent:/bin/false\n"
+    );
+    let groups = format!("root:x:0:\nuser:x:{group}:\nnogroup:x:65534:\n");
+    let mut files = vec![
+        ("passwd", passwd.into_bytes()),
+        ("group", groups.into_bytes()),
+        (
+            "nsswitch.conf",
+            b"passwd: files\ngroup: files\nhosts: files dns\n".to_vec(),
+        ),
+    ];
+    let hosts = b"127.0.0.1 localhost\n::1 localhost\n".to_vec();
+    if plan.network {
+        let of_machine = |name: &str| fs::read(format!("/etc/{name}")).ok();
+        files.push(("hosts", of_machine("hosts").unwrap_or(hosts)));
+        files.extend(of_machine("resolv.conf").map(|text| ("resolv.conf", text)));
+    } else {
+        files.push(("hosts", hosts));
+    }
+    files
+}
+
+/// What Landlock is to allow in this tree.
+pub(crate) fn rules(plan: &Plan) -> Result<Vec<Rule>, Unable> {
+    let mut rules = Vec::new();
+    let mut rule = |path: &[u8], access| -> Result<(), Unable> {
+        let rule = Rule::on_path(path, access).step_on("allow", path)?;
+        rules.push(rule);
+        Ok(())
+    };
+    // Everything in the tree may be listed: it holds only what is to be seen.
+    rule(b"/", Access::List)?;
+    rule(b"/etc", Access::Read)?;
+    rule(b"/proc", Access::Read)?;
+    rule(b"/dev/shm", Access::Change)?;
+    for name in DEVICES {
+        let path = format!("/dev/{name}");
+        if Path::new(&path).exists() {
+            rule(path.as_bytes(), Access::Device)?;
+        }
+    }
+    for path in &plan.system {
+        if sys::text(path).is_ok_and(|path| sys::exists(&path)) {
+            rule(path, Access::Execute)?;
+        }
+    }
+    for place in &plan.places {
+        let access = match place.writable {
+            true => Access::Change,
+            false => Access::Execute,
+        };
+        rule(&place.at, access)?;
+    }
+    rule(&plan.scratch.at, Access::Change)?;
+    Ok(rules)
+}

@@ -1,0 +1,208 @@
+//! The watch over a program: its time, and what the kernel does not limit by itself.
+
+use crate::cgroup::Cgroup;
+use crate::pipe::{Listener, Word};
+use crate::tree;
+use crate::unable::{Step as _, Unable};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::time::Timespec;
+use skillrun_keeper::{Plan, Spent, Stopped};
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+/// How long the set-up may take. It takes milliseconds; a machine that hangs must not hang us.
+const SET_UP: Duration = Duration::from_secs(20);
+/// How often what is only polled is looked at: soon at first, since most runs are short, then less
+/// often, since each look costs.
+const LOOKS: std::ops::RangeInclusive<Duration> =
+    Duration::from_millis(5)..=Duration::from_millis(40);
+
+/// Why a watch came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// The program is done.
+    Ended,
+    /// The limit on time is met.
+    Time,
+    /// The limit on memory is met.
+    Memory,
+    /// The limit on what is written is met.
+    Disk,
+    /// The host gave up or died.
+    HostGone,
+    /// The set-up did not come to its end.
+    SetUp,
+    /// The first process died, and nobody knows of what.
+    Lost,
+}
+
+/// One program, watched.
+pub(crate) struct Watch<'a> {
+    plan: &'a Plan,
+    control: &'a OwnedFd,
+    /// Its processes are this one's descendants.
+    top: i32,
+    process: OwnedFd,
+    listener: Listener,
+    group: Option<&'a Cgroup>,
+    began: Option<Instant>,
+    ended: Option<Instant>,
+    status: Option<i32>,
+    unable: Option<Unable>,
+    peak: u64,
+}
+
+impl<'a> Watch<'a> {
+    /// Watches `process`; its descendants and those of `top` are its tree.
+    pub(crate) fn new(
+        plan: &'a Plan,
+        control: &'a OwnedFd,
+        process: Pid,
+        listener: Listener,
+        group: Option<&'a Cgroup>,
+    ) -> Result<Self, Unable> {
+        Ok(Self {
+            plan,
+            control,
+            top: rustix::process::getpid().as_raw_pid(),
+            process: pidfd_open(process, PidfdFlags::empty()).step("watch the program")?,
+            listener,
+            group,
+            began: None,
+            ended: None,
+            status: None,
+            unable: None,
+            peak: 0,
+        })
+    }
+
+    /// Waits until the program is done or has to be.
+    pub(crate) fn until_it_ends(&mut self) -> Why {
+        let set_up_until = Instant::now() + SET_UP;
+        let mut pause = *LOOKS.start();
+        let mut next_look = Instant::now() + pause;
+        loop {
+            let deadline = match self.began {
+                Some(began) => began + self.plan.limits.time,
+                None => set_up_until,
+            };
+            let now = Instant::now();
+            if now >= deadline {
+                return self.end(if self.began.is_some() {
+                    Why::Time
+                } else {
+                    Why::SetUp
+                });
+            }
+            if now >= next_look {
+                if let Some(why) = self.look() {
+                    return self.end(why);
+                }
+                pause = (pause * 2).min(*LOOKS.end());
+                next_look = Instant::now() + pause;
+            }
+            let wait = deadline.min(next_look).saturating_duration_since(now);
+            let mut events = [
+                PollFd::new(&self.process, PollFlags::IN),
+                PollFd::new(self.control, PollFlags::IN),
+                PollFd::new(&self.listener, PollFlags::IN),
+            ];
+            let timeout = Timespec::try_from(wait).unwrap_or_default();
+            // Interrupted or not, what there is to see is seen in the next round.
+            let _ = poll(&mut events, Some(&timeout));
+            let [process, control, words] = events.map(|event| !event.revents().is_empty());
+            if words {
+                self.listen();
+            }
+            if process || self.status.is_some() || self.unable.is_some() {
+                return self.end(Why::Ended);
+            }
+            if control {
+                return self.end(Why::HostGone);
+            }
+        }
+    }
+
+    fn end(&mut self, why: Why) -> Why {
+        self.ended = Some(Instant::now());
+        why
+    }
+
+    fn listen(&mut self) {
+        while let Some(word) = self.listener.next() {
+            match word {
+                Word::Starts => self.began = Some(Instant::now()),
+                Word::Ended(status) => self.status = Some(status),
+                Word::Unable { step, why } => self.unable = Some(Unable { step, why }),
+            }
+        }
+    }
+
+    /// Looks at what is only polled.
+    fn look(&mut self) -> Option<Why> {
+        let processes = tree::descendants(self.top);
+        let limits = &self.plan.limits;
+        if !self.group.is_some_and(Cgroup::holds_memory) {
+            let mut memory = tree::rough_memory(&processes);
+            if memory > limits.memory {
+                memory = tree::memory(&processes);
+            }
+            self.peak = self.peak.max(memory);
+            if memory > limits.memory {
+                return Some(Why::Memory);
+            }
+        }
+        let writable = self.plan.places.iter().any(|place| place.writable);
+        if writable && tree::written(&processes) > limits.disk {
+            return Some(Why::Disk);
+        }
+        None
+    }
+
+    /// What came through the pipe last: how the program ended, or why it never began.
+    pub(crate) fn last_words(&mut self) -> Result<Option<i32>, Unable> {
+        self.listen();
+        match self.unable.take() {
+            Some(unable) => Err(unable),
+            None => Ok(self.status),
+        }
+    }
+
+    /// The time from the program's first instruction to its last.
+    pub(crate) fn time(&self) -> Duration {
+        let times = self.began.zip(self.ended);
+        times.map_or(Duration::ZERO, |(began, ended)| ended - began)
+    }
+
+    /// What it used; `peak` is what its largest process had.
+    pub(crate) fn spent(&self, cpu: Duration, peak: u64) -> Spent {
+        let of_group = self.group.and_then(Cgroup::peak_memory);
+        Spent {
+            cpu,
+            peak_memory: of_group.unwrap_or(self.peak.max(peak)),
+        }
+    }
+}
+
+/// What an end means, given the status that the kernel has for the program.
+pub(crate) fn verdict(why: Why, status: i32, group: Option<&Cgroup>) -> Result<Stopped, Unable> {
+    let lost = |why: &str| Err(Unable::new("watch the program", why));
+    match why {
+        Why::Time => Ok(Stopped::Time),
+        Why::Memory => Ok(Stopped::Memory),
+        Why::Disk => Ok(Stopped::Disk),
+        Why::HostGone => Ok(Stopped::Signaled(libc::SIGKILL)),
+        Why::SetUp => lost("it did not start"),
+        Why::Lost => lost("its first process died"),
+        Why::Ended if !libc::WIFSIGNALED(status) => Ok(Stopped::Exited(libc::WEXITSTATUS(status))),
+        Why::Ended => {
+            let signal = libc::WTERMSIG(status);
+            let killed = signal == libc::SIGKILL && group.is_some_and(Cgroup::killed_some);
+            Ok(match killed {
+                true => Stopped::Memory,
+                false => Stopped::Signaled(signal),
+            })
+        }
+    }
+}

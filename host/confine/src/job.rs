@@ -1,0 +1,67 @@
+//! One program and everything that it may touch.
+
+use crate::{Backend, Limits};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// An open directory or file.
+#[cfg(unix)]
+pub type Handle = std::os::fd::OwnedFd;
+/// An open directory or file.
+#[cfg(windows)]
+pub type Handle = std::os::windows::io::OwnedHandle;
+
+/// One program and everything that it may touch.
+#[derive(Debug)]
+pub struct Job {
+    /// The executable.
+    pub program: PathBuf,
+    /// Its arguments, without its name.
+    pub arguments: Vec<OsString>,
+    /// Its whole environment.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Where it starts.
+    pub directory: PathBuf,
+    /// What is granted to it besides the system's directories.
+    pub places: Vec<Place>,
+    /// Its private directory.
+    pub scratch: Scratch,
+    /// Whether it may reach the network, all of it.
+    pub network: bool,
+    /// How much it may use.
+    pub limits: Limits,
+}
+
+/// A directory or file granted to a program. A read-only one in a writable one stays read-only.
+#[derive(Debug)]
+pub struct Place {
+    /// What was opened is what is granted, whatever its path names later.
+    pub handle: Handle,
+    /// Where the program sees it.
+    pub at: PathBuf,
+    /// Whether it may be changed.
+    pub writable: bool,
+}
+
+/// The private directory of a program.
+#[derive(Debug)]
+pub struct Scratch {
+    /// A directory of the caller's, used where the program cannot have a file system of its own.
+    pub handle: Handle,
+    /// The real path of that directory.
+    pub path: PathBuf,
+    /// Where the program sees its directory, if it can have a file system of its own.
+    pub at: PathBuf,
+    /// Bytes in it.
+    pub size: u64,
+}
+
+impl Scratch {
+    /// Where a program in this backend sees it.
+    pub fn seen_at(&self, backend: Backend) -> &Path {
+        match backend {
+            Backend::Namespaces => &self.at,
+            Backend::Landlock => &self.path,
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Runs one native program confined, and says how well.
+//!
+//! A [`Confinement`] is a way of holding programs that was tried on this machine and works; a
+//! [`Job`] is one program with everything that it may touch. The program sees the system's directories
+//! read-only, the places that were granted, and a private directory; its environment is what the job
+//! says; it has no network unless the job grants it; its time, memory, processes and disk are
+//! limited, and what it started ends with it. The [`End`] names the layers that held it and how firmly
+//! each limit did. Nothing is weaker than it says: what cannot be put in force keeps the program from
+//! starting.
+//!
+//! | | [`Backend::Namespaces`] | [`Backend::Landlock`] |
+//! |---|---|---|
+//! | other files | are not there | cannot be opened |
+//! | other processes | are not there | show in `/proc`, cannot be touched |
+//! | network | a namespace without any | no sockets |
+//! | its end | the kernel ends all its processes | the keeper kills until none is left |
+//! | scratch | a file system in memory, with a size | a directory, polled |
+//!
+//! The program is started by a *keeper*, a small program that is embedded in this library: it has one
+//! thread, so it may fork, and it ends everything when the host gives up or dies.
+//!
+//! This is all there is for other systems than Linux: they compile, and [`Confinement::find`] says that
+//! nothing can be confined there. macOS has Seatbelt and Windows has job objects and app containers;
+//! each would be a backend here.
+
+#[cfg(target_os = "linux")]
+mod filter;
+mod job;
+#[cfg(target_os = "linux")]
+mod keeper;
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(not(target_os = "linux"))]
+mod other;
+
+pub use job::{Handle, Job, Place, Scratch};
+#[cfg(target_os = "linux")]
+pub use linux::{Confinement, Running};
+#[cfg(not(target_os = "linux"))]
+pub use other::{Confinement, Running};
+pub use skillrun_keeper::{Backend, End, Hold, Holds, Layer, Limits, Spent, Stopped};
+
+/// Why a program was not started.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("cannot {step}: {why}")]
+pub struct Unable {
+    /// What was tried.
+    pub step: String,
+    /// What came of it.
+    pub why: String,
+}
+
+/// Why no program can be confined on this machine: what each backend met.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.words())]
+pub struct Unavailable {
+    /// Each backend that was tried, with what it met.
+    pub tried: Vec<(Backend, Unable)>,
+}
+
+impl Unavailable {
+    fn words(&self) -> String {
+        let met = |(backend, unable): &(Backend, Unable)| format!("{}: {unable}", backend.word());
+        match self.tried.as_slice() {
+            [] => "native programs are confined on Linux only".into(),
+            tried => tried.iter().map(met).collect::<Vec<_>>().join("; "),
+        }
+    }
+}
