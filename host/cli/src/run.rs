@@ -142,10 +142,11 @@ fn request(args: &Run, policy: Policy, mut request: Request) -> Result<(Policy, 
         request.env.push((name.to_owned(), value));
         typed.push(grant);
     }
+    let native = is_native(args, &request);
     request.grants = policy
         .grants(&skill)
         .chain(&typed)
-        .filter(|grant| opens_something(grant))
+        .filter(|grant| opens_something(grant, native))
         .cloned()
         .collect();
     for grant in policy.grants(&skill).chain(&typed) {
@@ -157,14 +158,10 @@ fn request(args: &Run, policy: Policy, mut request: Request) -> Result<(Policy, 
         }
     }
     if !args.quiet {
-        for grant in typed
-            .iter()
-            .filter(|grant| matches!(grant, Grant::Net(..) | Grant::Run(_) | Grant::Native))
-        {
-            say(
-                "warning",
-                &format!("`{grant}` has no effect: this runtime has no network and no processes"),
-            );
+        for grant in &typed {
+            if let Some(why) = has_no_effect(grant, native) {
+                say("warning", &format!("`{grant}` has no effect: {why}"));
+            }
         }
     }
 
@@ -199,12 +196,38 @@ fn request(args: &Run, policy: Policy, mut request: Request) -> Result<(Policy, 
     Ok((policy, request))
 }
 
+/// Whether the script will run in an interpreter of this machine.
+fn is_native(args: &Run, request: &Request) -> bool {
+    let script = request.skill.script(&args.script);
+    match args.runtime {
+        Runtime::Native => true,
+        Runtime::Wasm => false,
+        Runtime::Auto => script.is_some_and(|script| !script.language().has_wasm()),
+    }
+}
+
 /// Whether a grant of the policy is something this run can hold, so that it is recorded with it.
-fn opens_something(grant: &Grant) -> bool {
-    matches!(
-        grant,
-        Grant::Read(_) | Grant::Write(_) | Grant::Interpreter(_)
-    )
+fn opens_something(grant: &Grant, native: bool) -> bool {
+    match grant {
+        Grant::Read(_) | Grant::Write(_) | Grant::Interpreter(_) => true,
+        Grant::Net(..) => native && grant.is_whole_network(),
+        Grant::Native => native,
+        _ => false,
+    }
+}
+
+/// Why a grant that was typed changes nothing, if it does not.
+fn has_no_effect(grant: &Grant, native: bool) -> Option<&'static str> {
+    match grant {
+        Grant::Net(..) | Grant::Run(_) | Grant::Native if !native => {
+            Some("this runtime has no network and no processes")
+        }
+        Grant::Net(..) if !grant.is_whole_network() => {
+            Some("a native script gets the whole network, `net:*`, or none")
+        }
+        Grant::Run(_) => Some("a native script may run what is installed"),
+        _ => None,
+    }
 }
 
 fn variable(name: &str) -> Result<String, Failure> {

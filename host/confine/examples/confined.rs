@@ -6,7 +6,7 @@
 #[cfg(target_os = "linux")]
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    use skillrun_confine::{Backend, Confinement, Job, Limits, Place, Scratch};
+    use skillrun_confine::{Backend, Confinement, Job, Limits, Place, Scratch, What};
     use std::os::fd::OwnedFd;
     use std::path::PathBuf;
     use std::time::Duration;
@@ -37,7 +37,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             "--read" | "--write" => {
                 let at = PathBuf::from(&value).canonicalize()?;
                 places.push(Place {
-                    handle: OwnedFd::from(std::fs::File::open(&at)?),
+                    what: What::Open(OwnedFd::from(std::fs::File::open(&at)?)),
                     at,
                     writable: flag == "--write",
                 });
@@ -81,15 +81,13 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     })?;
     drop(running.stdin.take());
     let (mut stdout, mut stderr) = (tokio::io::stdout(), tokio::io::stderr());
-    let output = {
-        let running = &mut running;
-        let both = tokio::join!(
-            tokio::io::copy(&mut running.stdout, &mut stdout),
-            tokio::io::copy(&mut running.stderr, &mut stderr),
+    if let (Some(mut out), Some(mut err)) = (running.stdout.take(), running.stderr.take()) {
+        let copied = tokio::join!(
+            tokio::io::copy(&mut out, &mut stdout),
+            tokio::io::copy(&mut err, &mut stderr),
         );
-        both.0.and(both.1)
-    };
-    output?;
+        copied.0.and(copied.1)?;
+    }
     let ended = running.ended().await;
     std::fs::remove_dir_all(folder)?;
     eprintln!("{:?}", ended?);

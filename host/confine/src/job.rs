@@ -35,12 +35,23 @@ pub struct Job {
 /// A directory or file granted to a program. A read-only one in a writable one stays read-only.
 #[derive(Debug)]
 pub struct Place {
-    /// What was opened is what is granted, whatever its path names later.
-    pub handle: Handle,
+    /// What it is.
+    pub what: What,
     /// Where the program sees it.
     pub at: PathBuf,
     /// Whether it may be changed.
     pub writable: bool,
+}
+
+/// What a place is.
+#[derive(Debug)]
+pub enum What {
+    /// What was opened is what is granted, whatever its path names later.
+    Open(Handle),
+    /// A file that is not there, in a writable place, and that the program is not to make.
+    MissingFile(PathBuf),
+    /// A directory that is not there, in a writable place, and that the program is not to make.
+    MissingFolder(PathBuf),
 }
 
 /// The private directory of a program.

@@ -1,42 +1,218 @@
-//! The keeper as an executable that this process holds.
+//! The keeper: an executable that this process holds, and a process that it starts.
 
-use crate::Unable;
+use crate::{End, Unable};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+use rustix::net::{
+    AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
+    sendmsg, socketpair,
+};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use skillrun_keeper::{MAX_MESSAGE, Message, Plan, Report};
+use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, Write as _};
-use std::os::fd::AsRawFd as _;
-use std::path::PathBuf;
+use std::io::{self, IoSlice, Read as _, Write as _};
+use std::mem::MaybeUninit;
+use std::net::Shutdown;
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 /// Built from `keeper/` for this target.
 static ELF: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/keeper.elf"));
+/// How long a keeper that was told to give up is waited for. It takes milliseconds.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How often the removal of a control group is tried, a millisecond apart: the kernel may still be
+/// burying its last process.
+const TRIES: u32 = 20;
 
-/// An executable that lives in memory: nothing on a disk can be replaced, and it is gone with this
-/// process.
+/// The keeper's executable. It lives in memory: nothing on a disk can be replaced, and it is gone with
+/// this process.
 #[derive(Debug)]
-pub(crate) struct Keeper(File);
+pub(crate) struct Executable(File);
 
-impl Keeper {
+impl Executable {
     pub(crate) fn load() -> Result<Self, Unable> {
-        load().map(Self).map_err(|error| Unable {
+        let load = || {
+            let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+            let named = |flags| memfd_create("skillrun-keeper", flags);
+            // Kernels before 6.3 do not know the flag and need none.
+            let memory = named(flags | MemfdFlags::EXEC).or_else(|_| named(flags))?;
+            let mut file = File::from(memory);
+            file.write_all(ELF)?;
+            let seals = SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
+            fcntl_add_seals(&file, seals)?;
+            Ok(file)
+        };
+        load().map(Self).map_err(|error: io::Error| Unable {
             step: "load the keeper".into(),
             why: error.to_string(),
         })
     }
+}
 
-    /// A path by which this process can execute it.
-    pub(crate) fn path(&self) -> PathBuf {
-        format!("/proc/self/fd/{}", self.0.as_raw_fd()).into()
+/// A keeper process. Dropped, it ends whatever it keeps, and is waited for.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    process: Child,
+    pub(crate) control: UnixStream,
+    /// The output of the program that it will start.
+    pub(crate) output: Option<(OwnedFd, OwnedFd)>,
+    ended: bool,
+}
+
+impl Keeper {
+    pub(crate) fn start(executable: &Executable) -> Result<Self, Unable> {
+        let start = || {
+            let flags = SocketFlags::CLOEXEC;
+            let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+            // No code of ours may run between fork and exec: this process may have threads. So the
+            // socket comes to the keeper as its input, and all else through the socket.
+            let mut process = Command::new(format!("/proc/self/fd/{}", executable.0.as_raw_fd()))
+                .arg0("skillrun-keeper")
+                .env_clear()
+                .current_dir("/")
+                .stdin(Stdio::from(theirs))
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()?;
+            let output = process.stdout.take().zip(process.stderr.take());
+            Ok(Self {
+                process,
+                control: UnixStream::from(ours),
+                output: output.map(|(stdout, stderr)| (stdout.into(), stderr.into())),
+                ended: false,
+            })
+        };
+        start().map_err(|error: io::Error| Unable {
+            step: "start the keeper".into(),
+            why: error.to_string(),
+        })
+    }
+
+    /// Sends a plan, in memory of its own so that no size of it blocks, and the handles that go with
+    /// it.
+    pub(crate) fn send(
+        &mut self,
+        plan: &Plan,
+        stdin: BorrowedFd<'_>,
+        handles: &[BorrowedFd<'_>],
+    ) -> Result<(), Unable> {
+        let send = || {
+            let bytes = postcard::to_allocvec(plan).map_err(io::Error::other)?;
+            let mut memory = File::from(memfd_create("plan", MemfdFlags::CLOEXEC)?);
+            memory.write_all(&bytes)?;
+            let mut all = vec![memory.as_fd(), stdin];
+            all.extend_from_slice(handles);
+            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(253))];
+            let mut buffer = SendAncillaryBuffer::new(&mut space);
+            if !buffer.push(SendAncillaryMessage::ScmRights(&all)) {
+                return Err(io::ErrorKind::InvalidInput.into());
+            }
+            let byte = [IoSlice::new(&[0])];
+            sendmsg(&self.control, &byte, &mut buffer, SendFlags::NOSIGNAL)?;
+            Ok(())
+        };
+        send().map_err(|error: io::Error| Unable {
+            step: "tell the keeper what to do".into(),
+            why: error.to_string(),
+        })
+    }
+
+    /// Waits for what came of a trial.
+    pub(crate) fn receive(&mut self) -> Result<End, Unable> {
+        let mut length = [0; 4];
+        let mut message = Vec::new();
+        let read = self.control.read_exact(&mut length).and_then(|()| {
+            message.resize(message_size(length)?, 0);
+            self.control.read_exact(&mut message)
+        });
+        match read {
+            Ok(()) => understand(&message).and_then(|message| result(message.report)),
+            Err(error) => Err(self.lost(error)),
+        }
+    }
+
+    /// Takes the keeper's last message, and waits for its own end.
+    pub(crate) fn finish(&mut self, message: &[u8]) -> Result<End, Unable> {
+        let Message { report, cgroup } = understand(message)?;
+        self.end();
+        if let Some(cgroup) = cgroup {
+            remove(Path::new(OsStr::from_bytes(&cgroup)));
+        }
+        result(report)
+    }
+
+    /// What a keeper means that says nothing more.
+    pub(crate) fn lost(&mut self, error: io::Error) -> Unable {
+        let status = self.process.try_wait().ok().flatten();
+        let why = status.map_or(error.to_string(), |status| {
+            format!("the keeper died: {status}")
+        });
+        Unable {
+            step: "learn how the program ended".into(),
+            why,
+        }
+    }
+
+    /// Waits for the end of a keeper that has nothing more to do, and for its funeral.
+    fn end(&mut self) {
+        self.ended = true;
+        let handle = Pid::from_raw(self.process.id().cast_signed())
+            .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+        if let Some(handle) = handle {
+            let patience = rustix::time::Timespec::try_from(PATIENCE).unwrap_or_default();
+            let _ = poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&patience));
+        }
+        // What still lives hangs in the kernel. Killed, it takes the program's first process along.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
     }
 }
 
-fn load() -> io::Result<File> {
-    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-    let named = |flags| memfd_create("skillrun-keeper", flags);
-    // Kernels before 6.3 do not know the flag and need none.
-    let memory = named(flags | MemfdFlags::EXEC).or_else(|_| named(flags))?;
-    let mut file = File::from(memory);
-    file.write_all(ELF)?;
-    let seals = SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
-    fcntl_add_seals(&file, seals)?;
-    Ok(file)
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        if !self.ended {
+            let _ = self.control.shutdown(Shutdown::Both);
+            self.end();
+        }
+    }
+}
+
+/// The size of a message that is led by these bytes.
+pub(crate) fn message_size(length: [u8; 4]) -> io::Result<usize> {
+    let size = usize::try_from(u32::from_ne_bytes(length)).unwrap_or(usize::MAX);
+    match size {
+        0..=MAX_MESSAGE => Ok(size),
+        _ => Err(io::ErrorKind::InvalidData.into()),
+    }
+}
+
+fn understand(message: &[u8]) -> Result<Message, Unable> {
+    postcard::from_bytes(message).map_err(|error| Unable {
+        step: "understand the keeper".into(),
+        why: error.to_string(),
+    })
+}
+
+fn result(report: Report) -> Result<End, Unable> {
+    match report {
+        Report::Ended(end) => Ok(end),
+        Report::Unable { step, why } => Err(Unable { step, why }),
+    }
+}
+
+fn remove(cgroup: &Path) {
+    for _ in 0..TRIES {
+        match std::fs::remove_dir(cgroup) {
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            _ => return,
+        }
+    }
 }

@@ -33,9 +33,9 @@ mod linux;
 #[cfg(not(target_os = "linux"))]
 mod other;
 
-pub use job::{Handle, Job, Place, Scratch};
+pub use job::{Handle, Job, Place, Scratch, What};
 #[cfg(target_os = "linux")]
-pub use linux::{Confinement, Running};
+pub use linux::{Confinement, Running, is_shown};
 #[cfg(not(target_os = "linux"))]
 pub use other::{Confinement, Running};
 pub use skillrun_keeper::{Backend, End, Hold, Holds, Layer, Limits, Spent, Stopped};

@@ -1,24 +1,16 @@
 //! Starting a program, and waiting for its end.
 
 use crate::filter::filters;
-use crate::keeper::Keeper;
-use crate::{Backend, End, Job, Limits, Unable, Unavailable};
-use rustix::fs::{MemfdFlags, memfd_create};
-use rustix::net::{
-    AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags,
-};
-use rustix::net::{SocketType, sendmsg, socketpair};
-use skillrun_keeper::{MAX_PLACES, MAX_REPORT, Plan, Report};
+use crate::keeper::{Executable, Keeper, message_size};
+use crate::{Backend, End, Job, Limits, Unable, Unavailable, What};
+use skillrun_keeper::{MAX_PLACES, Plan};
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, IoSlice, Write as _};
-use std::mem::MaybeUninit;
+use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::os::unix::process::CommandExt as _;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::UnixStream;
@@ -48,16 +40,42 @@ const SYSTEM: [&str; 20] = [
     "/etc/ssl",
     "/etc/terminfo",
 ];
-/// How long a keeper that was told to give up is waited for. It takes milliseconds.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Whether every program sees this path of the machine, links resolved.
+pub fn is_shown(path: &Path) -> bool {
+    let real = path.canonicalize();
+    real.is_ok_and(|real| SYSTEM.iter().any(|shown| real.starts_with(shown)))
+}
 
 /// A way of holding programs that was tried on this machine and works. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Confinement {
-    keeper: Arc<Keeper>,
+    shared: Arc<Shared>,
     backend: Backend,
     trial: End,
     passed_over: Vec<(Backend, Unable)>,
+    ahead: bool,
+}
+
+#[derive(Debug)]
+struct Shared {
+    executable: Executable,
+    /// A keeper that waits for something to do: it takes longer to come up than to start a program.
+    spare: Mutex<Option<Keeper>>,
+}
+
+impl Shared {
+    fn keeper(&self) -> Result<Keeper, Unable> {
+        let spare = self
+            .spare
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        spare.map_or_else(|| Keeper::start(&self.executable), Ok)
+    }
+
+    fn keep(&self, keeper: Keeper) {
+        *self.spare.lock().unwrap_or_else(PoisonError::into_inner) = Some(keeper);
+    }
 }
 
 impl Confinement {
@@ -81,14 +99,28 @@ impl Confinement {
 
     /// Tries one backend.
     pub fn with(backend: Backend) -> Result<Self, Unable> {
-        let keeper = Arc::new(Keeper::load()?);
-        let trial = try_out(&keeper, backend)?;
+        let executable = Executable::load()?;
+        let mut keeper = Keeper::start(&executable)?;
+        let trial = try_out(&mut keeper, backend)?;
         Ok(Self {
-            keeper,
+            shared: Arc::new(Shared {
+                executable,
+                spare: Mutex::new(Some(keeper)),
+            }),
             backend,
             trial,
             passed_over: Vec::new(),
+            ahead: false,
         })
+    }
+
+    /// Has the keeper of the next program come up while one is at work. It costs an idle process of a
+    /// megabyte, and saves the time in which the kernel puts it into its control group.
+    pub fn ahead(self) -> Self {
+        Self {
+            ahead: true,
+            ..self
+        }
     }
 
     /// How programs are held.
@@ -110,39 +142,26 @@ impl Confinement {
     ///
     /// Needs a tokio runtime with I/O.
     pub fn start(&self, job: Job) -> Result<Running, Unable> {
-        let unable = |step: &str| {
-            let step = step.to_owned();
-            move |error: io::Error| Unable {
-                step,
-                why: error.to_string(),
-            }
-        };
-        let piped = || rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC);
-        let (stdin, input) = piped().map_err(|e| unable("make a pipe")(e.into()))?;
-        let started = self.launch(job, stdin)?;
-        let asynchronous = || {
-            io::Result::Ok((
-                pipe::Sender::from_owned_fd(input)?,
-                pipe::Receiver::from_owned_fd(started.stdout)?,
-                pipe::Receiver::from_owned_fd(started.stderr)?,
-                UnixStream::from_std(started.control)?,
-            ))
-        };
-        let (stdin, stdout, stderr, control) =
-            asynchronous().map_err(unable("wait for the program"))?;
-        Ok(Running {
-            stdin: Some(stdin),
-            stdout,
-            stderr,
-            control: Some(control),
-            keeper: started.keeper,
-        })
-    }
-
-    fn launch(&self, job: Job, stdin: OwnedFd) -> Result<Started, Unable> {
         let (plan, handles) = plan(self.backend, job)?;
         let handles: Vec<BorrowedFd<'_>> = handles.iter().map(OwnedFd::as_fd).collect();
-        launch(&self.keeper, &plan, &stdin, &handles)
+        let (theirs, ours) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
+            .map_err(|error| unable("make a pipe", error.into()))?;
+        let mut keeper = self.shared.keeper()?;
+        keeper.send(&plan, theirs.as_fd(), &handles)?;
+        // If it cannot start now, the next program will tell.
+        if self.ahead
+            && let Ok(next) = Keeper::start(&self.shared.executable)
+        {
+            self.shared.keep(next);
+        }
+        Running::new(keeper, ours).map_err(|error| unable("wait for the program", error))
+    }
+}
+
+fn unable(step: &str, error: io::Error) -> Unable {
+    Unable {
+        step: step.into(),
+        why: error.to_string(),
     }
 }
 
@@ -151,80 +170,45 @@ impl Confinement {
 pub struct Running {
     /// Its standard input; taken and dropped, the input ends.
     pub stdin: Option<pipe::Sender>,
-    /// Its standard output. It ends when the last process that has it does.
-    pub stdout: pipe::Receiver,
+    /// Its standard output. It ends when the last process that has it does; taken and dropped, writing
+    /// to it fails.
+    pub stdout: Option<pipe::Receiver>,
     /// Its standard error.
-    pub stderr: pipe::Receiver,
-    /// Closed, it tells the keeper to end everything.
-    control: Option<UnixStream>,
-    keeper: Child,
+    pub stderr: Option<pipe::Receiver>,
+    control: UnixStream,
+    keeper: Keeper,
 }
 
 impl Running {
+    fn new(mut keeper: Keeper, input: OwnedFd) -> io::Result<Self> {
+        let missing = || io::Error::from(io::ErrorKind::BrokenPipe);
+        let (stdout, stderr) = keeper.output.take().ok_or_else(missing)?;
+        let control = keeper.control.try_clone()?;
+        control.set_nonblocking(true)?;
+        Ok(Self {
+            stdin: Some(pipe::Sender::from_owned_fd(input)?),
+            stdout: Some(pipe::Receiver::from_owned_fd(stdout)?),
+            stderr: Some(pipe::Receiver::from_owned_fd(stderr)?),
+            control: UnixStream::from_std(control)?,
+            keeper,
+        })
+    }
+
     /// Waits until the program and everything that it started has ended. Somebody must read its
     /// output meanwhile, or it waits for that.
     pub async fn ended(&mut self) -> Result<End, Unable> {
-        let lost = |why: String| Unable {
-            step: "learn how the program ended".into(),
-            why,
+        let mut length = [0; 4];
+        let mut message = Vec::new();
+        let read = async {
+            self.control.read_exact(&mut length).await?;
+            message.resize(message_size(length)?, 0);
+            self.control.read_exact(&mut message).await
         };
-        let Some(control) = &mut self.control else {
-            return Err(lost("it was told before".into()));
-        };
-        let mut bytes = Vec::new();
-        let most = MAX_REPORT as u64;
-        let read = control.take(most).read_to_end(&mut bytes).await;
-        read.map_err(|error| lost(error.to_string()))?;
-        self.control = None;
-        let status = self.keeper.wait();
-        let status = status.map_err(|error| lost(error.to_string()))?;
-        if bytes.is_empty() {
-            return Err(lost(format!("the keeper died: {status}")));
-        }
-        understand(&bytes)
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        if self.control.take().is_some() {
-            give_up(&mut self.keeper);
+        match read.await {
+            Ok(_) => self.keeper.finish(&message),
+            Err(error) => Err(self.keeper.lost(error)),
         }
     }
-}
-
-/// Waits for a keeper whose host has closed the socket.
-fn give_up(keeper: &mut Child) {
-    use rustix::event::{PollFd, PollFlags, poll};
-    use rustix::process::{Pid, PidfdFlags, pidfd_open};
-    let handle = Pid::from_raw(keeper.id().cast_signed())
-        .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
-    if let Some(handle) = handle {
-        let patience = rustix::time::Timespec::try_from(PATIENCE).unwrap_or_default();
-        let _ = poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&patience));
-    }
-    // What still lives hangs in the kernel. Killed, it takes the program's first process along.
-    let _ = keeper.kill();
-    let _ = keeper.wait();
-}
-
-fn understand(report: &[u8]) -> Result<End, Unable> {
-    match postcard::from_bytes(report) {
-        Ok(Report::Ended(end)) => Ok(end),
-        Ok(Report::Unable { step, why }) => Err(Unable { step, why }),
-        Err(error) => Err(Unable {
-            step: "understand the keeper".into(),
-            why: error.to_string(),
-        }),
-    }
-}
-
-/// A keeper at work.
-struct Started {
-    keeper: Child,
-    control: std::os::unix::net::UnixStream,
-    stdout: OwnedFd,
-    stderr: OwnedFd,
 }
 
 /// What a job comes to in a backend, and the handles that go with it.
@@ -245,11 +229,23 @@ fn plan(backend: Backend, job: Job) -> Result<(Plan, Vec<OwnedFd>), Unable> {
     let mut handles = Vec::new();
     let mut places = Vec::new();
     for place in job.places {
+        let missing = |path: PathBuf, folder| {
+            let path = path.into_os_string().into_vec();
+            Some(skillrun_keeper::Missing { path, folder })
+        };
+        let missing = match place.what {
+            What::Open(handle) => {
+                handles.push(handle);
+                None
+            }
+            What::MissingFile(path) => missing(path, false),
+            What::MissingFolder(path) => missing(path, true),
+        };
         places.push(skillrun_keeper::Place {
             at: bytes(&place.at),
-            writable: place.writable,
+            writable: place.writable && missing.is_none(),
+            missing,
         });
-        handles.push(place.handle);
     }
     handles.push(job.scratch.handle);
     let own = |text: OsString| text.into_vec();
@@ -274,84 +270,14 @@ fn plan(backend: Backend, job: Job) -> Result<(Plan, Vec<OwnedFd>), Unable> {
     Ok((plan, handles))
 }
 
-/// Starts a keeper and tells it what to do.
-fn launch(
-    keeper: &Keeper,
-    plan: &Plan,
-    stdin: &OwnedFd,
-    handles: &[BorrowedFd<'_>],
-) -> Result<Started, Unable> {
-    let unable = |error: io::Error| Unable {
-        step: "start the keeper".into(),
-        why: error.to_string(),
-    };
-    let flags = SocketFlags::CLOEXEC;
-    let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)
-        .map_err(|error| unable(error.into()))?;
-    // Nothing may run between fork and exec here: this process may have threads. So the socket comes
-    // to the keeper as its input, and all else through the socket.
-    let mut child = Command::new(keeper.path())
-        .arg0("skillrun-keeper")
-        .env_clear()
-        .current_dir("/")
-        .stdin(Stdio::from(theirs))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(unable)?;
-    let control = std::os::unix::net::UnixStream::from(ours);
-    let sent = send(control.as_fd(), plan, stdin, handles);
-    let output = child.stdout.take().zip(child.stderr.take());
-    let (Ok(()), Some((stdout, stderr))) = (&sent, output) else {
-        drop(control);
-        give_up(&mut child);
-        return Err(unable(
-            sent.err()
-                .unwrap_or_else(|| io::ErrorKind::BrokenPipe.into()),
-        ));
-    };
-    control.set_nonblocking(true).map_err(unable)?;
-    Ok(Started {
-        keeper: child,
-        control,
-        stdout: stdout.into(),
-        stderr: stderr.into(),
-    })
-}
-
-/// Sends a plan, in memory of its own so that no size of it blocks, and the handles that go with it.
-fn send(
-    to: BorrowedFd<'_>,
-    plan: &Plan,
-    stdin: &OwnedFd,
-    handles: &[BorrowedFd<'_>],
-) -> io::Result<()> {
-    let bytes = postcard::to_allocvec(plan).map_err(io::Error::other)?;
-    let mut memory = File::from(memfd_create("plan", MemfdFlags::CLOEXEC)?);
-    memory.write_all(&bytes)?;
-    let mut all = vec![memory.as_fd(), stdin.as_fd()];
-    all.extend_from_slice(handles);
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(253))];
-    let mut buffer = SendAncillaryBuffer::new(&mut space);
-    if !buffer.push(SendAncillaryMessage::ScmRights(&all)) {
-        return Err(io::ErrorKind::InvalidInput.into());
-    }
-    sendmsg(to, &[IoSlice::new(&[0])], &mut buffer, SendFlags::NOSIGNAL)?;
-    Ok(())
-}
-
 /// Has a keeper set everything up and try what must not be possible; nothing is executed.
-fn try_out(keeper: &Keeper, backend: Backend) -> Result<End, Unable> {
-    use std::io::Read as _;
-    let unable = |error: io::Error| Unable {
-        step: format!("try {}", backend.word()),
-        why: error.to_string(),
-    };
+fn try_out(keeper: &mut Keeper, backend: Backend) -> Result<End, Unable> {
+    let unable = |error: io::Error| unable(&format!("try {}", backend.word()), error);
     let temporary = std::env::temp_dir().canonicalize().map_err(unable)?;
     let scratch = File::open(&temporary).map_err(unable)?;
     let nothing = File::open("/dev/null").map_err(unable)?;
     let job = Job {
-        program: "/nothing".into(),
+        program: PathBuf::new(),
         arguments: Vec::new(),
         environment: Vec::new(),
         directory: "/".into(),
@@ -373,21 +299,8 @@ fn try_out(keeper: &Keeper, backend: Backend) -> Result<End, Unable> {
         },
     };
     let (mut plan, handles) = plan(backend, job)?;
-    plan.program.clear();
     plan.arguments.clear();
     let handles: Vec<BorrowedFd<'_>> = handles.iter().map(OwnedFd::as_fd).collect();
-    let mut started = launch(keeper, &plan, &nothing.into(), &handles)?;
-    started.control.set_nonblocking(false).map_err(unable)?;
-    let mut report = Vec::new();
-    let most = MAX_REPORT as u64;
-    let read = (&started.control).take(most).read_to_end(&mut report);
-    let status = started.keeper.wait();
-    read.map_err(unable)?;
-    let status = status.map_err(unable)?;
-    if report.is_empty() {
-        return Err(unable(io::Error::other(format!(
-            "the keeper died: {status}"
-        ))));
-    }
-    understand(&report)
+    keeper.send(&plan, nothing.as_fd(), &handles)?;
+    keeper.receive()
 }

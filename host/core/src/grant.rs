@@ -106,6 +106,12 @@ impl fmt::Display for Grant {
 }
 
 impl Grant {
+    /// Whether it is `net:*`, the one network grant that holds for native scripts: nothing on this
+    /// machine tells hosts apart for them.
+    pub fn is_whole_network(&self) -> bool {
+        matches!(self, Self::Net(host, None) if host == "*")
+    }
+
     /// The word that stands for the skill's own folder in `write:skill`.
     pub const SKILL: &str = "skill";
 

@@ -1,12 +1,13 @@
 //! The host: one per process, shared by every task that runs scripts.
 
 use crate::audit::{Asked, AuditLog, Event};
-use crate::decision::{self, Decision, Permit};
+use crate::decision::{self, Decision, Permit, Runs};
 use crate::error::Error;
-use crate::outcome::{Outcome, Status};
+use crate::outcome::{Outcome, Status, signal_name};
 use crate::policy::Policy;
 use crate::request::Request;
 use crate::runtime::cache::Cache;
+use crate::runtime::native::{Native, NativeState};
 use crate::runtime::output::Kept;
 use crate::runtime::wasm::{Interpreter, Transpiler, Wasm};
 use crate::runtime::{Ended, Live, Runtime};
@@ -39,6 +40,7 @@ pub struct Host {
     python: Wasm,
     javascript: Wasm,
     typescript: Arc<Transpiler>,
+    native: Native,
 }
 
 impl std::fmt::Debug for Host {
@@ -94,8 +96,9 @@ impl Host {
         Self {
             audit,
             python: Wasm::new(python, cache.clone(), sealed.clone(), slots),
-            javascript: Wasm::new(javascript, cache, sealed, slots),
+            javascript: Wasm::new(javascript, cache, sealed.clone(), slots),
             typescript,
+            native: Native::new(sealed, slots),
         }
     }
 
@@ -104,11 +107,19 @@ impl Host {
         let run_id = uuid::Uuid::now_v7().to_string();
         let asked = request.clone();
         let runs = |language, tier| {
-            self.runtimes()
-                .iter()
-                .any(|runtime| runtime.runs(language, tier))
+            let runtimes = self.runtimes();
+            let mut all = runtimes.iter().map(|runtime| runtime.runs(language, tier));
+            all.find(|runs| *runs != Runs::Not).unwrap_or(Runs::Not)
         };
-        match decision::decide(policy, request, run_id.clone(), runs) {
+        let decided = decision::decide(policy, request, run_id.clone(), runs);
+        let held = match decided {
+            Ok(permit) => match self.runtime_for(&permit)?.holds(policy, &permit) {
+                Ok(()) => Ok(permit),
+                Err(refusal) => Err(refusal),
+            },
+            Err(refusal) => Err(refusal),
+        };
+        match held {
             Ok(permit) => {
                 self.audit.probe()?;
                 Ok(Decision::Permitted(permit))
@@ -195,12 +206,18 @@ impl Host {
         self.runtime_for(permit)?.prepare().await
     }
 
-    fn runtimes(&self) -> [&dyn Runtime; 2] {
-        [&self.python, &self.javascript]
+    /// What this machine offers to native scripts; tried once.
+    pub fn native_state(&self) -> NativeState {
+        self.native.state()
+    }
+
+    fn runtimes(&self) -> [&dyn Runtime; 3] {
+        [&self.python, &self.javascript, &self.native]
     }
 
     fn runtime_for(&self, permit: &Permit) -> Result<&dyn Runtime, Error> {
-        let runs = |runtime: &&dyn Runtime| runtime.runs(permit.script.language(), permit.tier);
+        let (language, tier) = (permit.script.language(), permit.tier);
+        let runs = |runtime: &&dyn Runtime| runtime.runs(language, tier) != Runs::Not;
         let runtime = self.runtimes().into_iter().find(runs);
         runtime.ok_or_else(|| Error::Sandbox("its runtime is gone".into()))
     }
@@ -226,6 +243,7 @@ fn outcome(permit: &Permit, runtime: &str, ended: Ended) -> Outcome {
     let Ended {
         status,
         exit_code,
+        signal,
         stdout,
         stderr,
         time,
@@ -258,8 +276,8 @@ fn outcome(permit: &Permit, runtime: &str, ended: Ended) -> Outcome {
         runtime: runtime.to_owned(),
         status,
         exit_code,
-        signal: None,
-        signal_number: None,
+        signal: signal.map(signal_name),
+        signal_number: signal,
         stdout_truncated: stdout.truncated,
         stderr_truncated: stderr.truncated,
         stdout_bytes: stdout.total,

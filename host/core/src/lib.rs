@@ -56,6 +56,7 @@ pub use limits::{LimitError, Limits, parse_bytes, parse_duration, show_bytes, sh
 pub use outcome::{Enforcement, Hold, Isolation, Outcome, Status, TRUNCATION_MARKER, Usage};
 pub use policy::{Approval, Native, Policy, PolicyError};
 pub use request::{Paths, Request, Tier};
+pub use runtime::native::NativeState;
 pub use runtime::{Chunk, Live, Stream};
 pub use skill::{
     AllowedTools, Found, FrontMatter, Language, Library, Script, Skill, SkillError, Skipped, Value,

@@ -28,6 +28,8 @@ pub struct Limits {
     pub disk: u64,
     /// Files and directories open at once.
     pub open_files: u32,
+    /// Processes and threads at once; the sandbox of a WASI interpreter has none.
+    pub processes: u32,
 }
 
 impl Default for Limits {
@@ -45,6 +47,8 @@ impl Default for Limits {
             // A script that converts media or packs archives fits; one that fills a disk does not.
             disk: 1024 * MIB,
             open_files: 256,
+            // Pipelines and a few workers; a runtime like Node's takes a dozen threads for itself.
+            processes: 32,
         }
     }
 }
@@ -56,6 +60,8 @@ impl Limits {
     pub const MEMORY: RangeInclusive<u64> = 64 * MIB..=4096 * MIB;
     /// The amounts of kept output that may be asked for.
     pub const OUTPUT: RangeInclusive<u64> = 1024..=1024 * MIB;
+    /// The numbers of processes that may be asked for.
+    pub const PROCESSES: RangeInclusive<u32> = 1..=4096;
 
     /// Checks each limit against its range.
     pub fn check(&self) -> Result<(), LimitError> {
@@ -81,6 +87,14 @@ impl Limits {
                 show_bytes(self.output),
                 "1KiB",
                 "1GiB",
+            ));
+        }
+        if !Self::PROCESSES.contains(&self.processes) {
+            return Err(LimitError::out_of_range(
+                "processes",
+                self.processes.to_string(),
+                "1",
+                "4096",
             ));
         }
         if self.fuel == Some(0) {

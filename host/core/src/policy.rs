@@ -49,6 +49,8 @@ struct Limited {
     #[serde(default, deserialize_with = "bytes")]
     disk: Option<u64>,
     open_files: Option<u32>,
+    /// Processes and threads of a native script.
+    processes: Option<u32>,
 }
 
 /// Why a policy could not be read.
@@ -105,9 +107,11 @@ pub enum Approval {
 pub enum Native {
     /// They do not run.
     Refuse,
-    /// They run confined.
+    /// They run confined, as firmly as this machine can.
     #[default]
     Confined,
+    /// They run in namespaces of their own, or not at all.
+    Namespaces,
 }
 
 impl Policy {
@@ -221,6 +225,7 @@ impl Policy {
             scratch,
             disk,
             open_files,
+            processes,
         } = limits.clone();
         let limited = Limited {
             time: Some(time),
@@ -230,6 +235,7 @@ impl Policy {
             scratch: Some(scratch),
             disk: Some(disk),
             open_files: Some(open_files),
+            processes: Some(processes),
         };
         self.skills
             .values_mut()
@@ -281,6 +287,7 @@ impl Policy {
                 scratch,
                 disk,
                 open_files,
+                processes,
             } = limited;
             limits.time = time.unwrap_or(limits.time);
             limits.fuel = fuel.or(limits.fuel);
@@ -289,6 +296,7 @@ impl Policy {
             limits.scratch = scratch.unwrap_or(limits.scratch);
             limits.disk = disk.unwrap_or(limits.disk);
             limits.open_files = open_files.unwrap_or(limits.open_files);
+            limits.processes = processes.unwrap_or(limits.processes);
         }
         limits
     }

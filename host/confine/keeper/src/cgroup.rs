@@ -5,10 +5,10 @@
 //! for memory. In the second (v2) a group gets the controllers that the one above hands down, and only
 //! one without processes of its own can; so the way up is searched for one that does.
 
-use rustix::process::Pid;
 use skillrun_keeper::{Layer, Limits};
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -24,64 +24,81 @@ enum Version {
     Two,
 }
 
-/// A control group; removed when dropped, which works once it is empty.
+/// A control group, with this process in it and all that it starts.
+///
+/// The kernel takes its time to move a process into a group, so the keeper does it before it has
+/// anything to do, and once. It counts as what it is, a megabyte; what runs out of memory is killed
+/// first, as the program's processes ask to be.
 pub(crate) struct Cgroup {
     path: PathBuf,
     version: Version,
-    pids: bool,
 }
 
 impl Cgroup {
-    /// Makes a group with these limits, if that is possible here.
-    pub(crate) fn make(limits: &Limits, scratch: u64) -> Option<Self> {
+    /// Makes a group and joins it, if that is possible here.
+    pub(crate) fn join() -> Option<Self> {
         let own = fs::read_to_string("/proc/self/cgroup").ok()?;
         let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
         let (above, version) = parent(&own, &mounts)?;
         remove_left_behind(&above);
         let path = above.join(format!("{NAME}{}", std::process::id()));
         fs::create_dir(&path).ok()?;
-        let group = Self {
-            path,
-            version,
-            pids: version == Version::Two,
-        };
-        // What is in memory as files counts too, and has a limit of its own.
-        let memory = limits.memory.saturating_add(scratch).saturating_add(SHARED);
-        group.limit(memory, limits.processes).ok()?;
-        Some(group)
+        let group = Self { path, version };
+        match fs::write(group.path.join("cgroup.procs"), "0") {
+            Ok(()) => Some(group),
+            Err(_) => {
+                let _ = fs::remove_dir(&group.path);
+                None
+            }
+        }
     }
 
-    fn limit(&self, memory: u64, processes: u32) -> io::Result<()> {
+    /// Puts limits in force; `own` are bytes of files in memory, which count as memory and have a
+    /// limit of their own.
+    pub(crate) fn limit(&self, limits: &Limits, own: u64) -> io::Result<()> {
         let write = |file: &str, value: String| fs::write(self.path.join(file), value);
+        let memory = limits.memory.saturating_add(own).saturating_add(SHARED);
         match self.version {
             Version::One => {
+                // Absent where the kernel does not count what is swapped out; never below the other.
+                let _ = write("memory.memsw.limit_in_bytes", "-1".into());
                 write("memory.limit_in_bytes", memory.to_string())?;
-                // Absent where the kernel does not count what is swapped out.
                 let _ = write("memory.memsw.limit_in_bytes", memory.to_string());
+                let _ = write("memory.max_usage_in_bytes", "0".into());
             }
             Version::Two => {
                 write("memory.max", memory.to_string())?;
                 let _ = write("memory.swap.max", "0".into());
-                // The first process inside is one too.
-                write("pids.max", (u64::from(processes) + 1).to_string())?;
+                // The keeper and the first process inside are two more.
+                write("pids.max", (u64::from(limits.processes) + 2).to_string())?;
             }
         }
         Ok(())
     }
 
-    /// Moves a process, and so all that it will start, into the group.
-    pub(crate) fn add(&self, process: Pid) -> io::Result<()> {
-        let number = process.as_raw_pid().to_string();
-        fs::write(self.path.join("cgroup.procs"), number)
+    /// Leaves and removes the group; takes as long as joining it.
+    pub(crate) fn leave(self) {
+        let above = self.path.parent().unwrap_or(&self.path);
+        let _ = fs::write(above.join("cgroup.procs"), "0");
+        for _ in 0..TRIES {
+            match fs::remove_dir(&self.path) {
+                Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                _ => return,
+            }
+        }
     }
 
-    pub(crate) fn layers(&self) -> impl Iterator<Item = Layer> + use<> {
-        let pids = self.pids.then_some(Layer::PidsCgroup);
-        [Layer::MemoryCgroup].into_iter().chain(pids)
+    pub(crate) fn path(&self) -> Vec<u8> {
+        self.path.as_os_str().as_bytes().to_vec()
     }
 
-    pub(crate) fn holds_memory(&self) -> bool {
-        true
+    pub(crate) fn layers(&self) -> &'static [Layer] {
+        match self.version {
+            Version::One => &[Layer::MemoryCgroup],
+            Version::Two => &[Layer::MemoryCgroup, Layer::PidsCgroup],
+        }
     }
 
     /// The most memory that all processes had at once.
@@ -103,19 +120,6 @@ impl Cgroup {
         let text = fs::read_to_string(self.path.join(file)).unwrap_or_default();
         let count = text.lines().find_map(|line| line.strip_prefix("oom_kill "));
         count.is_some_and(|count| count.trim() != "0")
-    }
-}
-
-impl Drop for Cgroup {
-    fn drop(&mut self) {
-        for _ in 0..TRIES {
-            match fs::remove_dir(&self.path) {
-                Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
-                    std::thread::sleep(Duration::from_millis(1));
-                }
-                _ => return,
-            }
-        }
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::cgroup::Cgroup;
 use crate::ids::Ids;
-use crate::linux::{Handles, drop_output};
+use crate::linux::{Handles, Keeper};
 use crate::lockdown::{self, Access, Rights, Rule, SIGNAL_SCOPE};
 use crate::pipe::{Teller, pipe};
 use crate::sys::{self, Fork, Wait};
@@ -15,7 +15,7 @@ use crate::{root, tree};
 use rustix::process::{Pid, Signal, kill_process};
 use skillrun_keeper::{End, Hold, Holds, Layer, Plan};
 use std::ffi::OsStr;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::AsFd as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -39,7 +39,7 @@ const DEVICES: [&str; 6] = [
 /// Between two rounds of killing.
 const ROUND: Duration = Duration::from_micros(200);
 
-pub(crate) fn run(plan: &Plan, handles: Handles, control: &OwnedFd) -> Result<End, Unable> {
+pub(crate) fn run(keeper: &Keeper, plan: &Plan, handles: Handles) -> Result<End, Unable> {
     let ids = Ids::choose();
     refuse_what_cannot_be_held(plan, &handles, &ids)?;
     let mut plan = plan.clone();
@@ -50,31 +50,22 @@ pub(crate) fn run(plan: &Plan, handles: Handles, control: &OwnedFd) -> Result<En
         plan.limits.processes = u32::try_from(most).unwrap_or(u32::MAX);
     }
     let (listener, teller) = pipe().step("make a pipe")?;
-    let group = Cgroup::make(&plan.limits, 0);
     let program = match sys::fork(0).step("start a process")? {
         Fork::Child => {
             drop(listener);
-            if let Some(group) = &group
-                && let Err(error) = group.add(rustix::process::getpid())
-            {
-                teller.tell_unable(Unable::new("enter the cgroup", error.to_string()));
-                std::process::exit(1);
-            }
-            std::mem::forget(group);
             become_program(&plan, &handles, &ids, &teller)
         }
         Fork::Parent(program) => program,
     };
     drop((teller, handles));
-    drop_output()?;
-    let mut watch = Watch::new(&plan, control, program, listener, group.as_ref())?;
+    let mut watch = Watch::new(keeper, &plan, program, listener)?;
     let why = watch.until_it_ends();
     let time = watch.time();
     let (status, cpu, peak) = end_all(program, why);
     let early = watch.last_words()?;
     debug_assert!(early.is_none(), "only a first process tells how it ended");
     let spent = watch.spent(cpu, peak);
-    let stopped = verdict(why, status, group.as_ref())?;
+    let stopped = verdict(why, status, keeper)?;
     give_back(&plan, &ids);
 
     let mut layers = vec![
@@ -86,12 +77,11 @@ pub(crate) fn run(plan: &Plan, handles: Handles, control: &OwnedFd) -> Result<En
     if ids.private {
         layers.push(Layer::PrivateUid);
     }
-    layers.extend(group.as_ref().into_iter().flat_map(Cgroup::layers));
-    let in_group = group.is_some();
+    layers.extend(keeper.group.iter().flat_map(Cgroup::layers));
     let hold = |hard| if hard { Hold::Hard } else { Hold::Polled };
     let holds = Holds {
         time: Hold::Hard,
-        memory: hold(in_group),
+        memory: hold(keeper.group.is_some()),
         disk: Hold::Polled,
         processes: hold(ids.private || layers.contains(&Layer::PidsCgroup)),
     };
@@ -125,7 +115,7 @@ fn refuse_what_cannot_be_held(plan: &Plan, handles: &Handles, ids: &Ids) -> Resu
         ));
     }
     let places = plan.places.iter().zip(&handles.places);
-    let places = places.map(|(place, handle)| (&place.at, handle));
+    let places = places.filter_map(|(place, handle)| Some((&place.at, handle.as_ref()?)));
     for (at, handle) in places.chain([(&plan.scratch.at, &handles.scratch)]) {
         let there = Path::new(OsStr::from_bytes(at)).metadata();
         let real = rustix::fs::fstat(handle).step_on("look at", at)?;
@@ -150,7 +140,7 @@ fn become_program(plan: &Plan, handles: &Handles, ids: &Ids, teller: &Teller) ->
     };
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     let unable = match rules(plan, handles) {
-        Ok(rules) => lockdown::become_program(plan, handles.stdin.as_fd(), rules, rights, teller),
+        Ok(rules) => lockdown::become_program(plan, handles, rules, rights, teller),
         Err(unable) => unable,
     };
     teller.tell_unable(unable);
@@ -175,6 +165,7 @@ fn rules(plan: &Plan, handles: &Handles) -> Result<Vec<Rule>, Unable> {
         }
     }
     for (place, handle) in plan.places.iter().zip(&handles.places) {
+        let Some(handle) = handle else { continue };
         let access = match place.writable {
             true => Access::Change,
             false => Access::Execute,

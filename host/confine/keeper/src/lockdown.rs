@@ -1,6 +1,7 @@
 //! The last steps before a program takes over: its limits, its rights, Landlock, seccomp. Then what it
 //! could do is tried, and only if nothing of that is possible does it start.
 
+use crate::linux::Handles;
 use crate::pipe::{Teller, Word};
 use crate::sys;
 use crate::unable::{Step as _, Unable};
@@ -87,12 +88,12 @@ pub(crate) enum Rights {
 /// Turns this process into the program; returns only if that failed.
 pub(crate) fn become_program(
     plan: &Plan,
-    stdin: BorrowedFd<'_>,
+    handles: &Handles,
     rules: Vec<Rule>,
     rights: Rights,
     teller: &Teller,
 ) -> Unable {
-    match restrict(plan, stdin, rules, rights) {
+    match restrict(plan, handles, rules, rights) {
         Ok(()) => {}
         Err(unable) => return unable,
     }
@@ -120,14 +121,24 @@ pub(crate) fn become_program(
 
 fn restrict(
     plan: &Plan,
-    stdin: BorrowedFd<'_>,
+    handles: &Handles,
     rules: Vec<Rule>,
     rights: Rights,
 ) -> Result<(), Unable> {
     rustix::process::setsid().step("start a session")?;
     sys::reset_signals();
     rustix::process::chdir(plan.directory.as_slice()).step_on("enter", &plan.directory)?;
-    sys::put_standard(stdin, 0).step("connect the input")?;
+    let Handles {
+        stdin,
+        stdout,
+        stderr,
+        ..
+    } = handles;
+    for (number, handle) in (0..).zip([stdin, stdout, stderr]) {
+        sys::put_standard(handle, number).step("connect input and output")?;
+    }
+    // Whoever runs out of memory first, it is not the keeper. Files of /proc may be missing.
+    let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
     sys::close_handles_on_exec().step("close handles")?;
     limit(plan)?;
     give_up_rights(rights)?;

@@ -6,10 +6,11 @@
 
 use crate::cgroup::Cgroup;
 use crate::ids::Ids;
-use crate::linux::{Handles, drop_output};
+use crate::linux::{Handles, Keeper};
 use crate::lockdown::{self, Rights};
 use crate::pipe::{Listener, Teller, Word, pipe};
 use crate::root::{self, Trees};
+use crate::stand_in::StandIns;
 use crate::sys::{self, Fork, Wait};
 use crate::unable::{Step as _, Unable};
 use crate::watch::{Watch, Why, verdict};
@@ -18,10 +19,10 @@ use rustix::process::{DumpableBehavior, Pid, Signal};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 use skillrun_keeper::{End, Hold, Holds, Layer, Plan};
 use std::io::{PipeReader, Read as _, Write as _};
-use std::os::fd::{AsFd as _, OwnedFd};
 
-pub(crate) fn run(plan: &Plan, handles: Handles, control: &OwnedFd) -> Result<End, Unable> {
+pub(crate) fn run(keeper: &Keeper, plan: &Plan, mut handles: Handles) -> Result<End, Unable> {
     let ids = Ids::choose();
+    let stand_ins = StandIns::make(plan, &mut handles)?;
     let trees = match ids.private {
         // Only root of the machine may change the ids of a mount.
         true => Some(Trees::of_places(plan, &handles, &ids)?),
@@ -29,7 +30,6 @@ pub(crate) fn run(plan: &Plan, handles: Handles, control: &OwnedFd) -> Result<En
     };
     let (listener, teller) = pipe().step("make a pipe")?;
     let (wait, mut go) = std::io::pipe().step("make a pipe")?;
-    let group = Cgroup::make(&plan.limits, plan.scratch.size);
     let mut spaces = libc::CLONE_NEWUSER
         | libc::CLONE_NEWNS
         | libc::CLONE_NEWPID
@@ -42,8 +42,8 @@ pub(crate) fn run(plan: &Plan, handles: Handles, control: &OwnedFd) -> Result<En
     let first = match sys::fork(spaces).step("make namespaces")? {
         Fork::Child => {
             drop((listener, go));
-            // It is the keeper's to remove.
-            std::mem::forget(group);
+            // They are the keeper's to remove.
+            std::mem::forget(stand_ins);
             let first = First {
                 plan,
                 handles,
@@ -56,30 +56,26 @@ pub(crate) fn run(plan: &Plan, handles: Handles, control: &OwnedFd) -> Result<En
         Fork::Parent(first) => first,
     };
     drop((wait, teller, handles, trees));
-    let started = ids.map(first).and_then(|()| {
-        if let Some(group) = &group {
-            group.add(first).step("put the program into its cgroup")?;
-        }
-        go.write_all(&[1]).step("start the first process")
-    });
+    let started = ids.map(first);
+    let started = started.and_then(|()| go.write_all(&[1]).step("start the first process"));
     if let Err(unable) = started {
         let _ = rustix::process::kill_process(first, Signal::KILL);
         let _ = sys::wait(first.as_raw_pid(), Wait::Block);
         return Err(unable);
     }
-    drop_output()?;
-    watch_over(plan, control, first, listener, group, &ids)
+    let end = watch_over(keeper, plan, first, listener, &ids);
+    drop(stand_ins);
+    end
 }
 
 fn watch_over(
+    keeper: &Keeper,
     plan: &Plan,
-    control: &OwnedFd,
     first: Pid,
     listener: Listener,
-    group: Option<Cgroup>,
     ids: &Ids,
 ) -> Result<End, Unable> {
-    let mut watch = Watch::new(plan, control, first, listener, group.as_ref())?;
+    let mut watch = Watch::new(keeper, plan, first, listener)?;
     let mut why = watch.until_it_ends();
     let _ = rustix::process::kill_process(first, Signal::KILL);
     let time = watch.time();
@@ -95,7 +91,7 @@ fn watch_over(
         None => 0,
     };
     let spent = watch.spent(cpu, peak);
-    let stopped = verdict(why, status, group.as_ref())?;
+    let stopped = verdict(why, status, keeper)?;
     let mut layers = vec![
         Layer::UserNamespace,
         Layer::MountNamespace,
@@ -113,10 +109,10 @@ fn watch_over(
     if ids.private {
         layers.push(Layer::PrivateUid);
     }
-    layers.extend(group.as_ref().into_iter().flat_map(Cgroup::layers));
+    layers.extend(keeper.group.iter().flat_map(Cgroup::layers));
     let holds = Holds {
         time: Hold::Hard,
-        memory: match group.as_ref().is_some_and(Cgroup::holds_memory) {
+        memory: match keeper.group.is_some() {
             true => Hold::Hard,
             false => Hold::Polled,
         },
@@ -161,8 +157,10 @@ impl First<'_> {
                 std::process::exit(1);
             }
         };
-        let Self { teller, .. } = self;
-        let _ = drop_output();
+        let Self {
+            teller, handles, ..
+        } = self;
+        drop(handles);
         // Nothing here needs a right any more.
         let _ = lockdown::give_up_rights(Rights::None);
         while let Ok(Some(ended)) = sys::wait(-1, Wait::Block) {
@@ -220,10 +218,13 @@ impl First<'_> {
 
     fn become_program(self) -> ! {
         let unable = match self.rules() {
-            Ok(rules) => {
-                let stdin = self.handles.stdin.as_fd();
-                lockdown::become_program(self.plan, stdin, rules, Rights::None, &self.teller)
-            }
+            Ok(rules) => lockdown::become_program(
+                self.plan,
+                &self.handles,
+                rules,
+                Rights::None,
+                &self.teller,
+            ),
             Err(unable) => unable,
         };
         self.teller.tell_unable(unable);

@@ -24,15 +24,15 @@ impl Backend {
 
 /// One program and everything that it may touch.
 ///
-/// Handles travel beside it: standard input first, then one for each place, then the scratch
-/// directory.
+/// Handles travel beside it: standard input first, then one for each place that is there, then the
+/// scratch directory.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Plan {
     /// How it is held.
     pub backend: Backend,
-    /// The executable; empty for a trial that only shows whether it would be held.
+    /// The executable.
     pub program: Vec<u8>,
-    /// All arguments, the name of the program first.
+    /// All arguments, the name of the program first; empty for a trial.
     pub arguments: Vec<Vec<u8>>,
     /// Names with their values.
     pub environment: Vec<(Vec<u8>, Vec<u8>)>,
@@ -59,6 +59,17 @@ pub struct Place {
     pub at: Vec<u8>,
     /// Whether it may be changed.
     pub writable: bool,
+    /// Something that is not there, and is not to be made by the program.
+    pub missing: Option<Missing>,
+}
+
+/// Something that is not there. An empty one stands in for it as long as the program runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Missing {
+    /// Its path on the machine.
+    pub path: Vec<u8>,
+    /// Whether it would be a directory.
+    pub folder: bool,
 }
 
 /// The private directory of a program.
@@ -68,6 +79,13 @@ pub struct Scratch {
     pub at: Vec<u8>,
     /// Bytes in it.
     pub size: u64,
+}
+
+impl Plan {
+    /// Whether it only shows that a program would be held.
+    pub fn is_trial(&self) -> bool {
+        self.arguments.is_empty()
+    }
 }
 
 /// How much a program and all its descendants may use.

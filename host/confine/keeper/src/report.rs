@@ -3,6 +3,15 @@
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
+/// What the keeper sends for each plan, led by its length in four bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// What came of the plan.
+    pub report: Report,
+    /// A control group that is empty, and to be removed, once the keeper has ended.
+    pub cgroup: Option<Vec<u8>>,
+}
+
 /// What came of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Report {

@@ -44,7 +44,10 @@ impl Trees {
     /// Copies the mount of each place, with the rights that the program is to have on it.
     pub(crate) fn of_places(plan: &Plan, handles: &Handles, ids: &Ids) -> Result<Self, Unable> {
         let trees = plan.places.iter().zip(&handles.places);
-        let trees = trees.map(|(place, handle)| Self::of_place(place, handle.as_fd(), ids));
+        let trees = trees.map(|(place, handle)| match handle {
+            Some(handle) => Self::of_place(place, handle.as_fd(), ids),
+            None => Err(Unable::new("find a place", "it has no handle")),
+        });
         trees.collect::<Result<_, _>>().map(Self)
     }
 

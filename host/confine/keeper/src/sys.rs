@@ -218,18 +218,19 @@ pub(crate) fn receive_handles(from: BorrowedFd<'_>, most: usize) -> io::Result<V
     Ok(handles)
 }
 
-/// Takes over one of the three standard handles, which is this process's from its start.
-pub(crate) fn take_stdin() -> io::Result<OwnedFd> {
-    // SAFETY: handle 0 is open, as whoever starts the keeper promises, and is duplicated before
-    // anything else refers to it; the duplicate is new and owned by nobody.
-    let control = unsafe {
-        let copy = libc::fcntl(0, libc::F_DUPFD_CLOEXEC, 3);
-        if copy < 0 {
-            return Err(io::Error::last_os_error());
+/// Takes over the three standard handles, which are this process's from its start.
+pub(crate) fn take_standard() -> io::Result<[OwnedFd; 3]> {
+    let take = |number| {
+        // SAFETY: whoever starts the keeper gives it these handles. Each is duplicated, and the
+        // duplicate is new and owned by nobody.
+        unsafe {
+            match libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 3) {
+                copy @ 0.. => Ok(OwnedFd::from_raw_fd(copy)),
+                _ => Err(io::Error::last_os_error()),
+            }
         }
-        OwnedFd::from_raw_fd(copy)
     };
-    Ok(control)
+    Ok([take(0)?, take(1)?, take(2)?])
 }
 
 /// Makes `handle` the standard handle `number`.

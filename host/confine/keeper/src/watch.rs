@@ -1,6 +1,7 @@
 //! The watch over a program: its time, and what the kernel does not limit by itself.
 
 use crate::cgroup::Cgroup;
+use crate::linux::Keeper;
 use crate::pipe::{Listener, Word};
 use crate::tree;
 use crate::unable::{Step as _, Unable};
@@ -40,12 +41,9 @@ pub(crate) enum Why {
 /// One program, watched.
 pub(crate) struct Watch<'a> {
     plan: &'a Plan,
-    control: &'a OwnedFd,
-    /// Its processes are this one's descendants.
-    top: i32,
+    keeper: &'a Keeper,
     process: OwnedFd,
     listener: Listener,
-    group: Option<&'a Cgroup>,
     began: Option<Instant>,
     ended: Option<Instant>,
     status: Option<i32>,
@@ -54,21 +52,18 @@ pub(crate) struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    /// Watches `process`; its descendants and those of `top` are its tree.
+    /// Watches `process`; all descendants of the keeper count as its tree.
     pub(crate) fn new(
+        keeper: &'a Keeper,
         plan: &'a Plan,
-        control: &'a OwnedFd,
         process: Pid,
         listener: Listener,
-        group: Option<&'a Cgroup>,
     ) -> Result<Self, Unable> {
         Ok(Self {
             plan,
-            control,
-            top: rustix::process::getpid().as_raw_pid(),
+            keeper,
             process: pidfd_open(process, PidfdFlags::empty()).step("watch the program")?,
             listener,
-            group,
             began: None,
             ended: None,
             status: None,
@@ -105,7 +100,7 @@ impl<'a> Watch<'a> {
             let wait = deadline.min(next_look).saturating_duration_since(now);
             let mut events = [
                 PollFd::new(&self.process, PollFlags::IN),
-                PollFd::new(self.control, PollFlags::IN),
+                PollFd::new(&self.keeper.control, PollFlags::IN),
                 PollFd::new(&self.listener, PollFlags::IN),
             ];
             let timeout = Timespec::try_from(wait).unwrap_or_default();
@@ -141,9 +136,9 @@ impl<'a> Watch<'a> {
 
     /// Looks at what is only polled.
     fn look(&mut self) -> Option<Why> {
-        let processes = tree::descendants(self.top);
+        let processes = tree::descendants(rustix::process::getpid().as_raw_pid());
         let limits = &self.plan.limits;
-        if !self.group.is_some_and(Cgroup::holds_memory) {
+        if self.keeper.group.is_none() {
             let mut memory = tree::rough_memory(&processes);
             if memory > limits.memory {
                 memory = tree::memory(&processes);
@@ -177,7 +172,7 @@ impl<'a> Watch<'a> {
 
     /// What it used; `peak` is what its largest process had.
     pub(crate) fn spent(&self, cpu: Duration, peak: u64) -> Spent {
-        let of_group = self.group.and_then(Cgroup::peak_memory);
+        let of_group = self.keeper.group.as_ref().and_then(Cgroup::peak_memory);
         Spent {
             cpu,
             peak_memory: of_group.unwrap_or(self.peak.max(peak)),
@@ -186,7 +181,7 @@ impl<'a> Watch<'a> {
 }
 
 /// What an end means, given the status that the kernel has for the program.
-pub(crate) fn verdict(why: Why, status: i32, group: Option<&Cgroup>) -> Result<Stopped, Unable> {
+pub(crate) fn verdict(why: Why, status: i32, keeper: &Keeper) -> Result<Stopped, Unable> {
     let lost = |why: &str| Err(Unable::new("watch the program", why));
     match why {
         Why::Time => Ok(Stopped::Time),
@@ -198,7 +193,8 @@ pub(crate) fn verdict(why: Why, status: i32, group: Option<&Cgroup>) -> Result<S
         Why::Ended if !libc::WIFSIGNALED(status) => Ok(Stopped::Exited(libc::WEXITSTATUS(status))),
         Why::Ended => {
             let signal = libc::WTERMSIG(status);
-            let killed = signal == libc::SIGKILL && group.is_some_and(Cgroup::killed_some);
+            let killed =
+                signal == libc::SIGKILL && keeper.group.as_ref().is_some_and(Cgroup::killed_some);
             Ok(match killed {
                 true => Stopped::Memory,
                 false => Stopped::Signaled(signal),

@@ -12,6 +12,10 @@ mod script;
 pub(crate) use mounts::Mount;
 pub use refusal::{Check, Refusal};
 
+/// Where commands are looked for, and nowhere else: a person's own folders hold what only that person
+/// chose, and shims that need his home.
+pub(crate) const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
 use crate::audit::Asked;
 use crate::grant::Grant;
 use crate::limits::Limits;
@@ -106,23 +110,39 @@ impl Permit {
     }
 }
 
-/// Makes the decision. `runs` says whether a runtime exists for a language in a tier.
+/// Whether and where scripts of a language run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Runs {
+    /// In a WASI interpreter.
+    InWasm,
+    /// In an interpreter of this machine.
+    Natively,
+    /// In an interpreter that this machine does not have.
+    Uninstalled,
+    /// Nowhere.
+    Not,
+}
+
+/// Makes the decision. `runs` says where a language runs in a tier.
 pub(crate) fn decide(
     policy: &Policy,
     request: Request,
     run_id: String,
-    runs: impl Fn(Language, Tier) -> bool,
+    runs: impl Fn(Language, Tier) -> Runs,
 ) -> Result<Permit, Refusal> {
     let skill = Arc::clone(&request.skill);
     let script = script::find_script(&skill, &request.script)?;
     let (source, real) = script::read_script(&skill, &script)?;
     script::check_interpreter(policy, &skill, &script)?;
     script::check_allowed_tools(&skill, &script, &request.args)?;
-    request::check_runtime(&script, request.tier, runs)?;
+    let runs = request::check_runtime(&script, request.tier, runs)?;
     let limits = request::check_limits(policy, &request)?;
     let input = request::check_arguments(&request, &limits)?;
     let mut grants = request.grants.clone();
     grants.extend(request.env.iter().map(|(name, _)| Grant::Env(name.clone())));
+    if runs == Runs::Natively && script.language().has_wasm() {
+        grants.push(Grant::Native);
+    }
     grants.sort();
     grants.dedup();
     request::check_grants(policy, &skill, &grants)?;

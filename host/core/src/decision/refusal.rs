@@ -35,10 +35,12 @@ pub enum Check {
     Limits,
     /// Every grant is in the policy.
     Grants,
+    /// What the policy demands can be enforced on this machine.
+    Isolation,
 }
 
 impl Refusal {
-    pub(super) fn new(check: Check, message: impl Into<String>) -> Self {
+    pub(crate) fn new(check: Check, message: impl Into<String>) -> Self {
         Self {
             check,
             message: message.into(),
@@ -46,7 +48,7 @@ impl Refusal {
         }
     }
 
-    pub(super) fn hint(self, hint: impl Into<String>) -> Self {
+    pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
         Self {
             hint: Some(hint.into()),
             ..self

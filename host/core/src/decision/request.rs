@@ -1,6 +1,6 @@
 //! The checks on what is asked for: a runtime, limits, arguments, grants, variables.
 
-use super::{Check, Refusal};
+use super::{Check, PATH, Refusal, Runs};
 use crate::files::show;
 use crate::grant::Grant;
 use crate::limits::{Limits, show_bytes, show_duration};
@@ -11,13 +11,29 @@ use crate::skill::{Language, Script, Skill};
 pub(super) fn check_runtime(
     script: &Script,
     tier: Tier,
-    runs: impl Fn(Language, Tier) -> bool,
-) -> Result<(), Refusal> {
+    runs: impl Fn(Language, Tier) -> Runs,
+) -> Result<Runs, Refusal> {
     let language = script.language();
-    if runs(language, tier) {
-        return Ok(());
-    }
     let (name, word) = (show(script.path()), language.word());
+    let runs = runs(language, tier);
+    match runs {
+        Runs::InWasm | Runs::Natively => return Ok(runs),
+        Runs::Uninstalled => {
+            let interpreter = language.interpreter();
+            let message =
+                format!("interpreter `{interpreter}` for script `{name}` is not installed");
+            let packages = match language {
+                Language::Python => "python3",
+                Language::JavaScript => "nodejs",
+                _ => interpreter,
+            };
+            return Err(Refusal::new(Check::Runtime, message).hint(format!(
+                "install the package `{packages}` of your system; it is looked for in {}",
+                PATH.replace(':', ", ")
+            )));
+        }
+        Runs::Not => {}
+    }
     let refusal = match (language, tier) {
         (Language::PowerShell | Language::Batch, _) => Refusal::new(
             Check::Runtime,
@@ -74,6 +90,11 @@ pub(super) fn check_limits(policy: &Policy, request: &Request) -> Result<Limits,
             "open_files",
             limits.open_files > most.open_files,
             most.open_files.to_string(),
+        ),
+        (
+            "processes",
+            limits.processes > most.processes,
+            most.processes.to_string(),
         ),
         (
             "fuel",

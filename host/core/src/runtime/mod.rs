@@ -4,12 +4,17 @@
 //! did comes back as [`Ended`]; an error means that the host failed.
 
 pub(crate) mod cache;
+pub(crate) mod environment;
+pub(crate) mod native;
 pub(crate) mod output;
+pub(crate) mod scratch;
+pub(crate) mod sealed;
 pub(crate) mod wasm;
 
-use crate::decision::Permit;
+use crate::decision::{Permit, Refusal, Runs};
 use crate::error::Error;
 use crate::outcome::{Isolation, Status, Usage};
+use crate::policy::Policy;
 use crate::request::Tier;
 use crate::skill::Language;
 use bytes::Bytes;
@@ -28,7 +33,9 @@ pub(crate) trait Runtime: Send + Sync {
     /// The name in outcomes and listings.
     fn name(&self) -> &'static str;
     /// Whether it executes scripts of `language` where `tier` was asked for.
-    fn runs(&self, language: Language, tier: Tier) -> bool;
+    fn runs(&self, language: Language, tier: Tier) -> Runs;
+    /// Whether what was permitted can be held here as firmly as the policy demands: tried, not assumed.
+    fn holds(&self, policy: &Policy, permit: &Permit) -> Result<(), Refusal>;
     /// Whether it can run scripts at once.
     fn is_prepared(&self) -> Result<bool, Error>;
     /// Does what takes long and is done once on a machine; returns what went wrong without making it
@@ -81,6 +88,8 @@ pub enum Stream {
 pub(crate) struct Ended {
     pub(crate) status: Status,
     pub(crate) exit_code: i32,
+    /// The number of the signal that ended it, if one did.
+    pub(crate) signal: Option<i32>,
     pub(crate) stdout: Kept,
     pub(crate) stderr: Kept,
     pub(crate) time: Duration,

@@ -63,6 +63,20 @@ impl Output {
         }
     }
 
+    /// Counts, keeps and passes on; waits for room in the queue. Tells whether anybody wants more.
+    pub(crate) async fn take_in(&self, bytes: Bytes) -> bool {
+        let (kept, Some(sink)) = (self.keep(bytes), &self.sink) else {
+            return true;
+        };
+        match kept {
+            None => !sink.is_closed(),
+            Some(bytes) => {
+                let stream = self.stream;
+                sink.send(Chunk { stream, bytes }).await.is_ok()
+            }
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }

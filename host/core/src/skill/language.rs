@@ -101,6 +101,11 @@ impl Language {
         }
     }
 
+    /// Whether its scripts run in a WASI interpreter by default, and not in one of this machine.
+    pub fn has_wasm(self) -> bool {
+        matches!(self, Self::Python | Self::JavaScript)
+    }
+
     /// Other names by which skills call the interpreter.
     pub(crate) fn other_names(self) -> &'static [&'static str] {
         match self {

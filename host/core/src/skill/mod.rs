@@ -255,6 +255,11 @@ impl Skill {
         &self.root
     }
 
+    /// The script that a path, a file name or a stem means, if it means one.
+    pub fn script(&self, wanted: &str) -> Option<&Script> {
+        self.find_script(wanted).ok()
+    }
+
     pub(crate) fn find_script(&self, wanted: &str) -> Result<&Script, NoScript> {
         script::find(self.scripts(), &self.root, wanted)
     }

@@ -8,8 +8,8 @@
 
 use super::budget::{Budget, ENTRY};
 use super::file_streams::FileWriter;
-use super::sealed::Sealed;
 use crate::files::real_path;
+use crate::runtime::sealed::Sealed;
 use cap_fs_ext::OpenOptionsFollowExt as _;
 use cap_primitives::fs::{FollowSymlinks, OpenOptions, OpenOptionsExt as _};
 use std::collections::HashMap;

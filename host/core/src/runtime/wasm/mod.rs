@@ -16,28 +16,27 @@ mod files;
 mod filesystem;
 mod memory;
 mod sandbox;
-mod scratch;
-mod sealed;
 mod typescript;
 
 pub(crate) use typescript::Transpiler;
 
 use super::{BoxFuture, Ended, Live, Runtime};
-use crate::decision::Permit;
+use crate::decision::{Permit, Refusal, Runs};
 use crate::error::Error;
 use crate::host::RuntimeState;
 use crate::limits::Limits;
 use crate::outcome::{Enforcement, Hold, Isolation, Status, Usage};
+use crate::policy::Policy;
 use crate::request::Tier;
 use crate::runtime::cache::Cache;
 use crate::runtime::output::Kept;
+use crate::runtime::scratch::Scratches;
 use crate::skill::Language;
 use compiled::Compiled;
 use deadline::Deadline;
 use files::HasFiles;
 use memory::MAX_TABLE;
 use sandbox::{Exit, Sandbox, State};
-use scratch::Scratches;
 use skillrun_runtimes::Guest;
 use std::future::{Future as _, poll_fn};
 use std::path::PathBuf;
@@ -181,6 +180,7 @@ impl Wasm {
         Ok(Ended {
             status,
             exit_code,
+            signal: None,
             stdout,
             stderr,
             time,
@@ -196,8 +196,16 @@ impl Runtime for Wasm {
         self.compiled.name()
     }
 
-    fn runs(&self, language: Language, tier: Tier) -> bool {
-        language == self.language && tier != Tier::Native
+    fn runs(&self, language: Language, tier: Tier) -> Runs {
+        match language == self.language && tier != Tier::Native {
+            true => Runs::InWasm,
+            false => Runs::Not,
+        }
+    }
+
+    fn holds(&self, _: &Policy, _: &Permit) -> Result<(), Refusal> {
+        // The engine and the guest are part of this program, on every machine.
+        Ok(())
     }
 
     fn is_prepared(&self) -> Result<bool, Error> {
@@ -311,6 +319,7 @@ fn never_began() -> Ended {
     Ended {
         status: Status::Cancelled,
         exit_code: 130,
+        signal: None,
         stdout: Kept::default(),
         stderr: Kept::default(),
         time: Duration::ZERO,

@@ -4,14 +4,15 @@ use super::budget::Budget;
 use super::deadline::End;
 use super::files::{Files, FilesView};
 use super::memory::Memory;
-use super::scratch::{Scratch, Scratches};
-use super::sealed::Sealed;
 use crate::decision::{Mount, Permit};
 use crate::error::Error;
 use crate::files::plain;
 use crate::limits::{Limits, show_bytes, show_duration};
 use crate::outcome::{Status, Usage};
+use crate::runtime::environment::{environment, scratch_path};
 use crate::runtime::output::{Kept, Output};
+use crate::runtime::scratch::{Scratch, Scratches};
+use crate::runtime::sealed::Sealed;
 use crate::runtime::{Chunk, Stream};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
@@ -37,8 +38,6 @@ const MAX_CALL: usize = 4 << 20;
 const MAX_RANDOM: u64 = 16 << 20;
 /// From this size on a guest's memory takes milliseconds to give back.
 const LARGE: u64 = 64 << 20;
-/// Where a script sees its scratch directory.
-const SCRATCH: &str = "/tmp";
 
 /// What one guest holds.
 pub(super) struct State {
@@ -116,7 +115,7 @@ impl Sandbox {
             .max_random_size(MAX_RANDOM)
             .stdout(stdout.clone())
             .stderr(stderr.clone())
-            .envs(&environment(permit));
+            .envs(&environment(permit, scratch_path(permit)));
         match stdin {
             Some(reader) if permit.input.is_empty() => wasi.stdin(AsyncStdinStream::new(reader)),
             _ => wasi.stdin(MemoryInputPipe::new(permit.input.clone())),
@@ -329,36 +328,4 @@ fn show_mounts(permit: &Permit, sealed: &[PathBuf], budget: &Budget) -> io::Resu
         );
     }
     Ok(files)
-}
-
-/// Where the script sees its scratch directory: `/tmp`, unless something granted is there.
-fn scratch_path(permit: &Permit) -> &'static str {
-    let taken = permit.mounts.iter().any(|mount| mount.guest == SCRATCH);
-    if taken { "/scratch" } else { SCRATCH }
-}
-
-/// What a script finds in its environment: nothing of ours.
-fn environment(permit: &Permit) -> Vec<(String, String)> {
-    let scratch = scratch_path(permit);
-    let version = env!("CARGO_PKG_VERSION");
-    let own = [
-        ("SKILL_NAME", permit.skill.name()),
-        ("SKILL_BASE_DIR", permit.skill_base()),
-        ("SKILL_VERSION", permit.skill.version()),
-        ("SKILLKIT_VERSION", version),
-        ("SKILLRUN_VERSION", version),
-        ("HOME", scratch),
-        ("TMPDIR", scratch),
-        ("PATH", "/usr/local/bin:/usr/bin:/bin"),
-        ("LANG", "C.UTF-8"),
-    ];
-    let mut all: Vec<(String, String)> = own
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-        .collect();
-    if !permit.env.iter().any(|(name, _)| name == "TZ") {
-        all.push(("TZ".into(), "UTC".into()));
-    }
-    all.extend(permit.env.iter().cloned());
-    all
 }

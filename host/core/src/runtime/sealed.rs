@@ -53,6 +53,18 @@ impl Sealed {
     }
 
     /// Whether moving or removing `path` would move or remove a sealed place.
+    /// The sealed places that lie in `folder`.
+    pub(crate) fn places_in(&self, folder: &Path) -> impl Iterator<Item = &Path> {
+        let places = self.places.iter().map(PathBuf::as_path);
+        places.filter(move |place| *place != folder && place.starts_with(folder))
+    }
+
+    /// The links that lead to sealed places and lie in `folder`.
+    pub(crate) fn links_in(&self, folder: &Path) -> impl Iterator<Item = &Path> {
+        let links = self.links.iter().map(PathBuf::as_path);
+        links.filter(move |link| link.starts_with(folder))
+    }
+
     pub(crate) fn carried_by(&self, path: &Path) -> bool {
         let mut all = self.places.iter().chain(&self.links);
         all.any(|place| place.starts_with(path))

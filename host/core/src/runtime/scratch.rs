@@ -43,7 +43,7 @@ const LOOKED_AT: usize = 10_000;
 const TRIES: usize = 8;
 
 /// Makes private directories and removes them.
-pub(super) struct Scratches {
+pub(crate) struct Scratches {
     shared: Arc<Shared>,
     /// Started with the first directory; `None` if it could not be.
     remover: OnceLock<Option<JoinHandle<()>>>,
@@ -63,7 +63,7 @@ struct State {
 }
 
 impl Scratches {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let shared = Shared {
             queue: Mutex::new(None),
             state: watch::Sender::new(State::default()),
@@ -75,7 +75,7 @@ impl Scratches {
     }
 
     /// Makes a private directory.
-    pub(super) fn make(&self) -> io::Result<Scratch> {
+    pub(crate) fn make(&self) -> io::Result<Scratch> {
         for _ in 0..TRIES {
             let made = tempfile::Builder::new()
                 .prefix(NAME)
@@ -112,7 +112,7 @@ impl Scratches {
 
     /// Waits until everything is removed, and for a while that what killed processes left is; says
     /// what could not be.
-    pub(super) async fn clean_up(&self) -> Option<String> {
+    pub(crate) async fn clean_up(&self) -> Option<String> {
         let mut state = self.shared.state.subscribe();
         let done = state.wait_for(|state| state.waiting == 0 && !state.sweeping);
         drop(done.await);
@@ -223,13 +223,13 @@ impl Drop for Remover {
 }
 
 /// A private directory; what is in it when this is dropped is removed.
-pub(super) struct Scratch {
+pub(crate) struct Scratch {
     shared: Arc<Shared>,
     removal: Option<Removal>,
 }
 
 impl Scratch {
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.removal
             .as_ref()
             .map_or(Path::new(""), |removal| &removal.top)
@@ -237,7 +237,7 @@ impl Scratch {
 
     /// Removes it if that takes no time and leaves it to the remover otherwise; gives it back if
     /// that has enough to do.
-    pub(super) fn leave(mut self) -> io::Result<Option<Removal>> {
+    pub(crate) fn leave(mut self) -> io::Result<Option<Removal>> {
         self.give_up()
     }
 
@@ -261,7 +261,7 @@ impl Drop for Scratch {
 }
 
 /// A directory of ours on its way out.
-pub(super) struct Removal {
+pub(crate) struct Removal {
     top: PathBuf,
     /// Holds the lock that tells others it is not left behind.
     owned: OwnedFd,
@@ -317,7 +317,7 @@ impl Removal {
     }
 
     /// Removes all that is left of it.
-    pub(super) fn finish(mut self) -> io::Result<()> {
+    pub(crate) fn finish(mut self) -> io::Result<()> {
         self.go_on(usize::MAX).map(drop)
     }
 
@@ -360,6 +360,14 @@ impl Removal {
                 }
             }
         }
+    }
+}
+
+/// Removes a directory of any depth, which nobody else may be using.
+pub(crate) fn remove(top: &Path) -> io::Result<()> {
+    match Removal::own(top.to_owned())? {
+        Some(removal) => removal.finish(),
+        None => Err(io::ErrorKind::ResourceBusy.into()),
     }
 }
 

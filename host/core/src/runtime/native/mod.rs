@@ -1,0 +1,407 @@
+//! Scripts in interpreters of this machine, confined by the kernel.
+//!
+//! Bash, Ruby and Perl run here, and Python and JavaScript if a script needs packages that only exist
+//! for this machine. How well a script can be held depends on the machine, so it is tried before the
+//! first one, and every outcome says what held it.
+
+mod interpreter;
+mod places;
+mod pump;
+
+use super::{BoxFuture, Ended, Live, Runtime};
+use crate::decision::{Check, Permit, Refusal, Runs};
+use crate::error::Error;
+use crate::files::{plain, show};
+use crate::grant::Grant;
+use crate::limits::{Limits, show_bytes, show_duration};
+use crate::outcome::{Enforcement, Hold, Isolation, Status, Usage, signal_name};
+use crate::policy::{Native as Demand, Policy};
+use crate::request::Tier;
+use crate::runtime::Stream;
+use crate::runtime::environment::{environment, scratch_path};
+use crate::runtime::output::{Kept, Output};
+use crate::runtime::scratch::{Scratch, Scratches};
+use crate::skill::Language;
+use places::Places;
+use pump::{feed, pump};
+use skillrun_confine::{Backend, Confinement, End, Job, Place, Stopped, Unable, Unavailable};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+use tokio::sync::Semaphore;
+
+/// How long output that nobody takes is waited for after the end.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// Interpreters of this machine.
+pub(crate) struct Native {
+    sealed: Vec<PathBuf>,
+    scratches: Scratches,
+    confinement: OnceLock<Result<Confinement, Unavailable>>,
+    /// One for each script that may run at once.
+    free: Semaphore,
+    /// Whether many scripts will run, so that work done ahead pays.
+    ahead: bool,
+}
+
+/// What a machine offers to native scripts.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct NativeState {
+    /// How scripts are held: `namespaces`, `landlock`, or nothing if they cannot be.
+    pub backend: Option<&'static str>,
+    /// The layers that held a trial, and how firmly.
+    pub isolation: Option<Isolation>,
+    /// What stronger ways met, or all if none works.
+    pub reasons: Vec<String>,
+    /// The interpreters that are installed, by name and path.
+    pub interpreters: Vec<(&'static str, PathBuf)>,
+    /// Those that are not.
+    pub missing: Vec<&'static str>,
+}
+
+impl Native {
+    /// `sealed` are the host's own places that no script may write; `slots` bounds how many scripts
+    /// run at once.
+    pub(crate) fn new(sealed: Vec<PathBuf>, slots: Option<u32>) -> Self {
+        let free = slots.map_or(Semaphore::MAX_PERMITS, |slots| slots as usize);
+        Self {
+            sealed,
+            scratches: Scratches::new(),
+            confinement: OnceLock::new(),
+            free: Semaphore::new(free),
+            ahead: slots.is_some(),
+        }
+    }
+
+    /// The strongest way to hold a script that works here; tried once.
+    fn confinement(&self) -> Result<&Confinement, &Unavailable> {
+        let found = self.confinement.get_or_init(|| {
+            let found = Confinement::find();
+            match self.ahead {
+                true => found.map(Confinement::ahead),
+                false => found,
+            }
+        });
+        found.as_ref()
+    }
+
+    pub(crate) fn state(&self) -> NativeState {
+        let met = |(backend, unable): &(Backend, Unable)| format!("{}: {unable}", backend.word());
+        let (backend, isolation, reasons) = match self.confinement() {
+            Ok(found) => (
+                Some(found.backend().word()),
+                Some(isolation(found.trial())),
+                found.passed_over().iter().map(met).collect(),
+            ),
+            Err(unavailable) => (None, None, unavailable.tried.iter().map(met).collect()),
+        };
+        let (found, missing): (Vec<_>, Vec<_>) = interpreter::LANGUAGES
+            .into_iter()
+            .map(|language| (language.interpreter(), interpreter::find(language)))
+            .partition(|(_, path)| path.is_some());
+        NativeState {
+            backend,
+            isolation,
+            reasons,
+            interpreters: found
+                .into_iter()
+                .filter_map(|(name, path)| Some((name, path?)))
+                .collect(),
+            missing: missing.into_iter().map(|(name, _)| name).collect(),
+        }
+    }
+
+    async fn execute(&self, permit: &Permit, live: Live) -> Result<Ended, Error> {
+        let failed = |why: String| Error::Sandbox(why);
+        let confinement = self
+            .confinement()
+            .map_err(|error| failed(error.to_string()))?;
+        let Live {
+            stdin,
+            output: sink,
+            stop,
+        } = live;
+        let mut stop = stop.unwrap_or_else(|| Box::pin(std::future::pending()));
+        let slot = tokio::select! {
+            slot = self.free.acquire() => slot.map_err(|error| failed(error.to_string()))?,
+            () = &mut stop => return Ok(never_began(confinement)),
+        };
+        let scratch = self.scratches.make();
+        let scratch = scratch.map_err(|error| failed(plain(&error)))?;
+        let checked = self.scratches.make();
+        let checked = checked.map_err(|error| failed(plain(&error)))?;
+        let backend = confinement.backend();
+        let places = Places::new(permit, &self.sealed).map_err(failed)?;
+        let open = places.open(permit, backend, &checked.path().join("script"))?;
+        let job = job(permit, backend, open, scratch.path())?;
+        let stdout = Output::new(Stream::Stdout, permit.limits.output, sink.clone());
+        let stderr = Output::new(Stream::Stderr, permit.limits.output, sink);
+
+        let began = Instant::now();
+        let started = confinement.start(job);
+        let mut running = started.map_err(|error| failed(error.to_string()))?;
+        let input = feed(running.stdin.take(), &permit.input, stdin);
+        let (out, err) = (running.stdout.take(), running.stderr.take());
+        let output = async { tokio::join!(pump(out, &stdout), pump(err, &stderr)) };
+        let (mut input, mut output) = (pin!(input), pin!(output));
+        let (mut given, mut taken) = (false, false);
+        let end = {
+            let mut ended = pin!(running.ended());
+            loop {
+                tokio::select! {
+                    end = &mut ended => break Some(end),
+                    () = &mut stop => break None,
+                    _ = &mut output, if !taken => taken = true,
+                    () = &mut input, if !given => given = true,
+                }
+            }
+        };
+        // From here on nothing of the script runs.
+        drop(running);
+        let stopped_after = began.elapsed();
+        if !taken {
+            // What nobody takes is lost; what was kept is not.
+            let _ = tokio::time::timeout(LAST_WORDS, output).await;
+        }
+        drop(slot);
+        let mut warnings = places.remove_planted(backend);
+        warnings.extend(take_down([scratch, checked]).await);
+        let ((status, exit_code, signal), end) = match end {
+            Some(end) => {
+                let end = end.map_err(|error| failed(error.to_string()))?;
+                (verdict(end.stopped, &permit.limits, &stderr), end)
+            }
+            None => {
+                let end = End {
+                    time: stopped_after,
+                    ..confinement.trial().clone()
+                };
+                ((Status::Cancelled, 130, None), end)
+            }
+        };
+        Ok(Ended {
+            status,
+            exit_code,
+            signal,
+            stdout: stdout.take(),
+            stderr: stderr.take(),
+            time: end.time,
+            usage: Usage {
+                fuel: None,
+                peak_memory_bytes: end.spent.peak_memory,
+                cpu_time_ms: end.spent.cpu.as_secs_f64() * 1e3,
+            },
+            isolation: isolation(&end),
+            warnings,
+        })
+    }
+}
+
+impl Runtime for Native {
+    fn name(&self) -> &'static str {
+        "native"
+    }
+
+    fn runs(&self, language: Language, tier: Tier) -> Runs {
+        let asked = match tier {
+            Tier::Auto => !language.has_wasm(),
+            Tier::Wasm => false,
+            Tier::Native => true,
+        };
+        if !asked || !interpreter::LANGUAGES.contains(&language) {
+            return Runs::Not;
+        }
+        match interpreter::find(language) {
+            Some(_) => Runs::Natively,
+            None => Runs::Uninstalled,
+        }
+    }
+
+    fn holds(&self, policy: &Policy, permit: &Permit) -> Result<(), Refusal> {
+        let name = show(permit.script.path());
+        let refuse = |message: String| Refusal::new(Check::Isolation, message);
+        let demand = policy.native();
+        if demand == Demand::Refuse {
+            let interpreter = permit.script.interpreter();
+            let message = format!(
+                "the policy refuses native scripts, and `{name}` needs {interpreter} of this machine"
+            );
+            return Err(refuse(message).hint("set native = \"confined\" in skillrun.toml"));
+        }
+        let confinement = self.confinement().map_err(|unavailable| {
+            let message = format!("`{name}` cannot be confined on this machine: {unavailable}");
+            refuse(message).hint("`skillrun doctor` shows what this machine offers")
+        })?;
+        let backend = confinement.backend();
+        if demand == Demand::Namespaces && backend != Backend::Namespaces {
+            let why: Vec<String> = confinement
+                .passed_over()
+                .iter()
+                .map(|(_, unable)| unable.to_string())
+                .collect();
+            let message = format!(
+                "the policy demands namespaces for `{name}`, and this machine has none to give: {}",
+                why.join("; ")
+            );
+            let hint = "native = \"confined\" in skillrun.toml does with Landlock and seccomp";
+            return Err(refuse(message).hint(hint));
+        }
+        let objection = match Places::new(permit, &self.sealed) {
+            Ok(places) => places.objection(permit, backend),
+            Err(why) => Some(why),
+        };
+        match objection {
+            None => Ok(()),
+            Some(why) => Err(refuse(format!("`{name}` cannot be held here: {why}"))
+                .hint("give the script a folder of its own as its workspace")),
+        }
+    }
+
+    fn is_prepared(&self) -> Result<bool, Error> {
+        Ok(true)
+    }
+
+    fn prepare(&self) -> BoxFuture<'_, Result<Option<String>, Error>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    fn run<'a>(&'a self, permit: &'a Permit, live: Live) -> BoxFuture<'a, Result<Ended, Error>> {
+        Box::pin(self.execute(permit, live))
+    }
+
+    fn clean_up(&self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(self.scratches.clean_up())
+    }
+}
+
+/// The program that a permit comes to.
+fn job(
+    permit: &Permit,
+    backend: Backend,
+    places: Vec<Place>,
+    scratch: &Path,
+) -> Result<Job, Error> {
+    let failed = |why: String| Error::Sandbox(why);
+    let language = permit.script.language();
+    let program = interpreter::find(language);
+    let program = program.ok_or_else(|| failed(format!("`{}` is gone", language.interpreter())))?;
+    let handle = File::open(scratch).map_err(|error| failed(plain(&error)))?;
+    let scratch = skillrun_confine::Scratch {
+        handle: handle.into(),
+        path: scratch.to_owned(),
+        at: scratch_path(permit).into(),
+        size: permit.limits.scratch,
+    };
+    let seen = scratch.seen_at(backend).to_string_lossy().into_owned();
+    let script = Path::new(permit.skill_base()).join(permit.script.path());
+    let mut arguments = vec![script.into_os_string()];
+    arguments.extend(permit.args.iter().map(Into::into));
+    let environment = environment(permit, &seen).into_iter();
+    let limits = &permit.limits;
+    Ok(Job {
+        program,
+        arguments,
+        environment: environment
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect(),
+        directory: permit
+            .workspace
+            .as_deref()
+            .unwrap_or(permit.skill_base())
+            .into(),
+        places,
+        scratch,
+        network: permit.grants.iter().any(Grant::is_whole_network),
+        limits: skillrun_confine::Limits {
+            time: limits.time,
+            memory: limits.memory,
+            processes: limits.processes,
+            file_size: limits.disk.max(limits.scratch),
+            disk: limits.disk,
+            open_files: limits.open_files,
+        },
+    })
+}
+
+/// What the way it ended means; what the script could not say itself is added to its stderr.
+fn verdict(stopped: Stopped, limits: &Limits, stderr: &Output) -> (Status, i32, Option<i32>) {
+    const KILL: i32 = 9;
+    let signaled = |signal: i32| {
+        stderr.note(&format!("Signal: {}", signal_name(signal)));
+        (Status::Signaled, -signal, Some(signal))
+    };
+    match stopped {
+        Stopped::Exited(code) => (Status::Exited, code, None),
+        Stopped::Signaled(signal) => signaled(signal),
+        Stopped::Time => {
+            let limit = show_duration(limits.time);
+            stderr.note(&format!("Timeout: stopped after {limit}"));
+            (Status::TimedOut, 124, None)
+        }
+        Stopped::Memory => {
+            let limit = show_bytes(limits.memory);
+            stderr.note(&format!("Out of memory: the limit is {limit}"));
+            (Status::OutOfMemory, 137, None)
+        }
+        Stopped::Disk => {
+            let limit = show_bytes(limits.disk);
+            stderr.note(&format!(
+                "Disk limit: stopped after writing more than {limit}"
+            ));
+            signaled(KILL)
+        }
+    }
+}
+
+/// What came of a run that was stopped while it waited for a slot.
+fn never_began(confinement: &Confinement) -> Ended {
+    Ended {
+        status: Status::Cancelled,
+        exit_code: 130,
+        signal: None,
+        stdout: Kept::default(),
+        stderr: Kept::default(),
+        time: Duration::ZERO,
+        usage: Usage::default(),
+        isolation: isolation(confinement.trial()),
+        warnings: Vec::new(),
+    }
+}
+
+fn isolation(end: &End) -> Isolation {
+    let hold = |hold| match hold {
+        skillrun_confine::Hold::Hard => Hold::Hard,
+        skillrun_confine::Hold::Polled => Hold::Polled,
+        skillrun_confine::Hold::Absent => Hold::Absent,
+    };
+    Isolation {
+        tier: "native",
+        layers: end.layers.iter().map(|layer| layer.word()).collect(),
+        limits: Enforcement {
+            time: hold(end.holds.time),
+            memory: hold(end.holds.memory),
+            disk: hold(end.holds.disk),
+            processes: hold(end.holds.processes),
+        },
+    }
+}
+
+/// Removes a run's directories, or has them removed; returns a warning if something stays behind.
+async fn take_down(scratches: [Scratch; 2]) -> Option<String> {
+    let mut warning = None;
+    for scratch in scratches {
+        let removed = match scratch.leave() {
+            Ok(Some(rest)) => tokio::task::spawn_blocking(move || rest.finish())
+                .await
+                .unwrap_or(Ok(())),
+            left => left.map(drop),
+        };
+        if let Err(error) = removed {
+            let why = plain(&error);
+            warning = Some(format!("the scratch directory was not removed: {why}"));
+        }
+    }
+    warning
+}

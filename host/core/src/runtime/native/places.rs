@@ -1,0 +1,211 @@
+//! What a native script sees of the file system besides the system's own directories.
+
+use crate::decision::{Mount, Permit};
+use crate::error::Error;
+use crate::files::{plain, show};
+use crate::runtime::sealed::Sealed;
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use skillrun_confine::{Backend, Place, What};
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+/// The places of one run, not opened yet.
+pub(super) struct Places {
+    /// Whether each mount may be changed.
+    writable: Vec<bool>,
+    /// The host's own places that lie in writable ones: where they are, and where the script sees them.
+    inside: Vec<Inside>,
+}
+
+struct Inside {
+    path: PathBuf,
+    at: PathBuf,
+    missing: bool,
+}
+
+impl Places {
+    /// Finds out what must be kept from changes; says what cannot be.
+    pub(super) fn new(permit: &Permit, sealed: &[PathBuf]) -> Result<Self, String> {
+        let skill = permit.mounts.first().filter(|skill| !skill.writable);
+        let own = skill.map(|skill| skill.host.clone());
+        let is_workspace = |mount: &&Mount| Some(&mount.guest) == permit.workspace.as_ref();
+        let workspace = permit.mounts.iter().find(is_workspace);
+        let workspace = workspace.map(|mount| mount.host.clone());
+        let sealed = Sealed::new(sealed.iter().cloned().chain(own), workspace);
+        let mut places = Self {
+            writable: Vec::new(),
+            inside: Vec::new(),
+        };
+        for mount in &permit.mounts {
+            let writable = mount.writable && !sealed.covers(&mount.host);
+            places.writable.push(writable);
+            if writable && mount.only.is_none() {
+                places.seal(mount, &sealed)?;
+            }
+        }
+        Ok(places)
+    }
+
+    fn seal(&mut self, mount: &Mount, sealed: &Sealed) -> Result<(), String> {
+        if let Some(link) = sealed.links_in(&mount.host).next() {
+            return Err(format!(
+                "the link `{}` leads to what steers skillrun, and lies in a folder that the script \
+                 may change",
+                show(&link.display().to_string())
+            ));
+        }
+        for place in sealed.places_in(&mount.host) {
+            // What is not there is kept away where its first missing part would be.
+            let there = |path: &&Path| path.symlink_metadata().is_ok();
+            let mut path = place.to_owned();
+            let missing = !there(&place);
+            if missing
+                && let Some(last) = place.ancestors().find(there)
+                && let Ok(rest) = place.strip_prefix(last)
+                && let Some(first) = rest.iter().next()
+            {
+                path = last.join(first);
+            }
+            let Ok(below) = path.strip_prefix(&mount.host) else {
+                continue;
+            };
+            let at = Path::new(&mount.guest).join(below);
+            if !self.inside.iter().any(|inside| inside.at == at) {
+                self.inside.push(Inside { path, at, missing });
+            }
+        }
+        Ok(())
+    }
+
+    /// What a backend cannot hold of this.
+    pub(super) fn objection(&self, permit: &Permit, backend: Backend) -> Option<String> {
+        if backend == Backend::Namespaces {
+            return None;
+        }
+        let elsewhere = |mount: &&Mount| Path::new(&mount.guest) != mount.host;
+        if permit.mounts.iter().any(|mount| elsewhere(&mount)) {
+            return Some("virtual paths need namespaces".into());
+        }
+        let there = self.inside.iter().find(|inside| !inside.missing)?;
+        Some(format!(
+            "`{}` lies in a folder that the script may change, and without namespaces nothing keeps \
+             it from that",
+            show(&there.path.display().to_string())
+        ))
+    }
+
+    /// Opens everything. `checked` gets the script as it was checked, where the script itself can
+    /// be shown in its place.
+    pub(super) fn open(
+        &self,
+        permit: &Permit,
+        backend: Backend,
+        checked: &Path,
+    ) -> Result<Vec<Place>, Error> {
+        let failed = |what: &str, error: io::Error| {
+            Error::Sandbox(format!("`{}`: {}", show(what), plain(&error)))
+        };
+        let mut all = Vec::new();
+        for (mount, writable) in permit.mounts.iter().zip(&self.writable) {
+            let handle = open_mount(mount).map_err(|error| failed(&mount.guest, error))?;
+            let folder = Path::new(&mount.guest);
+            all.push(Place {
+                what: What::Open(handle),
+                at: mount
+                    .only
+                    .as_ref()
+                    .map_or(folder.to_owned(), |name| folder.join(name)),
+                writable: *writable,
+            });
+        }
+        if backend == Backend::Landlock {
+            return Ok(all);
+        }
+        for inside in &self.inside {
+            let taken = all.iter().any(|place| place.at == inside.at);
+            if taken {
+                continue;
+            }
+            let what = match (inside.missing, inside.path.extension()) {
+                (true, Some(_)) => What::MissingFile(inside.path.clone()),
+                (true, None) => What::MissingFolder(inside.path.clone()),
+                (false, _) => {
+                    let handle = open_path(&inside.path);
+                    let name = inside.path.display().to_string();
+                    What::Open(handle.map_err(|error| failed(&name, error))?)
+                }
+            };
+            all.push(Place {
+                what,
+                at: inside.at.clone(),
+                writable: false,
+            });
+        }
+        if !self.writable.first().copied().unwrap_or(false) {
+            let handle = write_checked(checked, &permit.source);
+            all.push(Place {
+                what: What::Open(handle.map_err(|error| failed(permit.script.path(), error))?),
+                at: Path::new(permit.skill_base()).join(&permit.real),
+                writable: false,
+            });
+        }
+        Ok(all)
+    }
+
+    /// Removes what a script made that must not be there; only where nothing could keep it from that.
+    pub(super) fn remove_planted(&self, backend: Backend) -> Vec<String> {
+        let missing = self.inside.iter().filter(|inside| inside.missing);
+        let planted = missing.filter(|_| backend == Backend::Landlock);
+        let planted = planted.filter(|inside| inside.path.symlink_metadata().is_ok());
+        let remove = |inside: &Inside| {
+            let name = show(&inside.path.display().to_string());
+            let is_folder = inside
+                .path
+                .symlink_metadata()
+                .is_ok_and(|meta| meta.is_dir());
+            let removed = match is_folder {
+                true => crate::runtime::scratch::remove(&inside.path),
+                false => fs::remove_file(&inside.path),
+            };
+            match removed {
+                Ok(()) => {
+                    format!("`{name}`, which steers skillrun, was made by the script: removed")
+                }
+                Err(error) => format!(
+                    "`{name}`, which steers skillrun, was made by the script: {}",
+                    plain(&error)
+                ),
+            }
+        };
+        planted.map(remove).collect()
+    }
+}
+
+fn open_mount(mount: &Mount) -> io::Result<OwnedFd> {
+    match &mount.only {
+        None => Ok(mount.dir.try_clone()?.into_std_file().into()),
+        Some(name) => {
+            let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            Ok(openat(&mount.dir, name, flags, Mode::empty())?)
+        }
+    }
+}
+
+fn open_path(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(openat(CWD, path, flags, Mode::empty())?)
+}
+
+/// Writes what was checked, so that it is what runs, whatever becomes of the file it was read from.
+fn write_checked(path: &Path, source: &[u8]) -> io::Result<OwnedFd> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600);
+    let mut file = options.open(path)?;
+    io::Write::write_all(&mut file, source)?;
+    file.set_permissions(fs::Permissions::from_mode(0o555))?;
+    drop(file);
+    open_path(path)
+}
