@@ -11,11 +11,12 @@ use std::time::{Duration, Instant};
 const LIMIT: Duration = Duration::from_secs(1);
 const RUNS: usize = 30;
 /// A script that keeps a processor busy, beside one that waits: together they take half the time.
-const PAIRS: [[&str; 2]; 4] = [
+const PAIRS: [[&str; 2]; 5] = [
     ["endless_loop.py", "endless_sleep.py"],
     ["endless_allocation.py", "endless_read.py"],
     ["endless_loop.js", "endless_sleep.js"],
     ["endless_allocation.js", "endless_read.js"],
+    ["endless_loop.sh", "endless_daemons.sh"],
 ];
 
 fn main() -> Result<()> {

@@ -255,16 +255,9 @@ fn a_script_without_a_runtime_is_refused() {
     place.write("skill/tool.sh", "echo hello\n");
     place.write("skill/tool.ps1", "echo hello\n");
     let hint = Some("`skillrun runtimes list` shows what can run here");
-    let message = "no runtime for bash script `tool.sh`";
-    fails(&place, &["./skill", "tool.sh"], 127, message, hint);
-    let message = "no native runtime for python script `scripts/main.py`";
-    fails(
-        &place,
-        &["./skill", "main.py", "--runtime", "native"],
-        127,
-        message,
-        hint,
-    );
+    let message = "no wasm runtime for bash script `tool.sh`";
+    let words = ["./skill", "tool.sh", "--runtime", "wasm"];
+    fails(&place, &words, 127, message, hint);
     let message = "no interpreter for powershell script `tool.ps1` on this system";
     let words = ["./skill", "tool.ps1", "--allow", "interpreter:powershell"];
     fails(&place, &words, 127, message, hint);

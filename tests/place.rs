@@ -102,9 +102,15 @@ impl Place {
 
     /// The binary with a clean environment, in this place.
     pub(crate) fn command<S: AsRef<std::ffi::OsStr>>(&self, words: &[S]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_skillrun"));
+        let mut command = self.program(env!("CARGO_BIN_EXE_skillrun"));
+        command.args(words);
         command
-            .args(words)
+    }
+
+    /// Any program with a clean environment, in this place.
+    pub(crate) fn program(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command
             .current_dir(self.root())
             .env_clear()
             .env("HOME", self.path("home"))

@@ -321,13 +321,32 @@ fn fr_018_the_result_is_structured() {
 fn fr_019_a_missing_interpreter_is_an_error_of_its_own() {
     let place = Place::with_script("");
     place.write("skill/tool.pl", "print 1;\n");
-    let end = place.end(&["run", "./skill", "tool.pl", "--allow", "interpreter:perl"]);
+    let words = ["run", "./skill", "tool.pl", "--allow", "interpreter:perl"];
+    let allowed = place.end(&words);
+    assert_eq!((allowed.stdout.as_str(), allowed.code), ("1", 0));
+    // Where perl is, there is nothing to execute: as if it were not installed.
+    let hide = "/bin/mount --bind /dev/null /usr/bin/perl && exec \"$@\"";
+    let run = place.command(&words);
+    let mut command = place.program("/usr/bin/unshare");
+    let own = [
+        "--user",
+        "--map-root-user",
+        "--mount",
+        "/bin/sh",
+        "-c",
+        hide,
+        "sh",
+    ];
+    command.args(own);
+    command.arg(run.get_program()).args(run.get_args());
+    let end = place.end_of(&mut command);
     assert_eq!(
         (end.stdout.as_str(), end.stderr.as_str(), end.code),
         (
             "",
-            "error: no runtime for perl script `tool.pl`\n\
-             hint: `skillrun runtimes list` shows what can run here\n",
+            "error: interpreter `perl` for script `tool.pl` is not installed\n\
+             hint: install the package `perl` of your system; it is looked for in \
+             /usr/local/bin, /usr/bin, /bin\n",
             127
         )
     );

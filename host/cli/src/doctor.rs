@@ -88,6 +88,7 @@ pub(crate) fn doctor(args: &Doctor) -> Result<u8, Failure> {
             text: format!("{kept} {}", state.file.display()),
         });
     }
+    findings.extend(native(&host));
     for (name, held) in probes {
         let (good, text) = match held {
             Ok(text) => (true, text),
@@ -118,6 +119,33 @@ pub(crate) fn doctor(args: &Doctor) -> Result<u8, Failure> {
     Ok(u8::from(!all_good))
 }
 
+/// What this machine offers to native scripts.
+fn native(host: &Host) -> Vec<Finding> {
+    let state = host.native_state();
+    let mut findings = Vec::new();
+    let mut find = |name, good, text| findings.push(Finding { name, good, text });
+    match state.backend {
+        Some(backend) => {
+            find("native", true, format!("scripts are held by {backend}"));
+            for reason in &state.reasons {
+                find("native", true, format!("weaker than it could be: {reason}"));
+            }
+        }
+        None => {
+            let reasons = state.reasons.join("; ");
+            find("native", false, format!("scripts are refused: {reasons}"));
+        }
+    }
+    let mut interpreters: Vec<String> = state
+        .interpreters
+        .iter()
+        .map(|(_, path)| path.display().to_string())
+        .collect();
+    interpreters.extend(state.missing.iter().map(|name| format!("no {name}")));
+    find("programs", true, interpreters.join(", "));
+    findings
+}
+
 /// A script that tries to get out.
 struct Probe {
     name: &'static str,
@@ -146,16 +174,17 @@ async fn try_out(host: &Host, probe: &Probe) -> Result<String, Failure> {
     }
     let limits = outcome.isolation.limits;
     Ok(format!(
-        "{}; layers {}; time {:?}, memory {:?}, disk {:?}",
+        "{}; layers {}; time {}, memory {}, disk {}, processes {}",
         outcome.stdout.trim(),
         outcome.isolation.layers.join(" + "),
-        limits.time,
-        limits.memory,
-        limits.disk
+        limits.time.word(),
+        limits.memory.word(),
+        limits.disk.word(),
+        limits.processes.word()
     ))
 }
 
-const PROBES: [Probe; 3] = [
+const PROBES: [Probe; 4] = [
     Probe {
         name: "python",
         file: "probe.py",
@@ -196,6 +225,17 @@ if (!held(() => readFileSync('/etc/passwd'))) open('/etc/passwd can be read');
 if (!held(() => readdirSync('/'))) open('/ can be read');
 if (!held(() => appendFileSync(import.meta.filename, ''))) open('the skill can be written');
 console.log('QuickJS, as Node', process.version, 'runs and is held');
+",
+    },
+    Probe {
+        name: "bash",
+        file: "probe.sh",
+        source: "\
+open() { echo \"the sandbox is open: $1\" >&2; exit 1; }
+[[ ! -r /etc/shadow ]] || open '/etc/shadow can be read'
+! : 2>/dev/null >>\"$0\" || open 'the skill can be written'
+! : 2>/dev/null </dev/tcp/127.0.0.1/1 || open 'the network can be reached'
+echo \"bash ${BASH_VERSION%%[^0-9.]*} runs and is held\"
 ",
     },
     Probe {

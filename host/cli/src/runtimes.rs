@@ -4,6 +4,7 @@ use crate::args::{Runtimes, RuntimesAction};
 use crate::failure::{Failure, say};
 use crate::places;
 use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
 use skillrun::{Error, Host, Permit, Policy};
 use std::io::Write as _;
 use std::time::Duration;
@@ -21,11 +22,22 @@ pub(crate) fn runtimes(args: &Runtimes) -> Result<u8, Failure> {
         }
     };
     let states = host.runtimes_state()?;
+    let native = host.native_state();
     let mut out = std::io::stdout().lock();
     if json {
-        let text =
-            serde_json::to_string(&states).map_err(|error| Failure::host(error.to_string()))?;
-        writeln!(out, "{text}")?;
+        let failed = |error: serde_json::Error| Failure::host(error.to_string());
+        let mut all = states
+            .iter()
+            .map(serde_json::to_value)
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(failed)?;
+        all.extend(native.interpreters.iter().map(|(name, path)| {
+            json!({
+                "name": name, "version": null, "tier": "native",
+                "prepared": native.backend.is_some(), "file": path,
+            })
+        }));
+        writeln!(out, "{}", serde_json::Value::from(all))?;
         return Ok(0);
     }
     for state in states {
@@ -42,6 +54,17 @@ pub(crate) fn runtimes(args: &Runtimes) -> Result<u8, Failure> {
             state.tier,
             state.file.display()
         )?;
+    }
+    let held = match native.backend {
+        Some(backend) => format!("held by {backend}"),
+        None => "cannot be confined here".into(),
+    };
+    for (name, path) in &native.interpreters {
+        let path = path.display();
+        writeln!(out, "{name:<12} {:<8} {:<6} {held}  {path}", "", "native")?;
+    }
+    for name in &native.missing {
+        writeln!(out, "{name:<12} {:<8} {:<6} not installed", "", "native")?;
     }
     Ok(0)
 }

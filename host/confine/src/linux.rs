@@ -1,6 +1,6 @@
 //! Starting a program, and waiting for its end.
 
-use crate::filter::filters;
+use crate::filter::filter;
 use crate::keeper::{Executable, Keeper, message_size};
 use crate::{Backend, End, Job, Limits, Unable, Unavailable, What};
 use skillrun_keeper::{MAX_PLACES, Plan};
@@ -265,7 +265,7 @@ fn plan(backend: Backend, job: Job) -> Result<(Plan, Vec<OwnedFd>), Unable> {
         scratch,
         network: job.network,
         limits: job.limits,
-        filters: filters(backend, job.network)?,
+        filter: filter(backend, job.network),
     };
     Ok((plan, handles))
 }

@@ -155,6 +155,17 @@ pub enum Hold {
     Absent,
 }
 
+impl Hold {
+    /// The word used in JSON and in messages.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Hard => "hard",
+            Self::Polled => "polled",
+            Self::Absent => "absent",
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -146,9 +146,7 @@ fn restrict(
     landlock(plan, &rules)?;
     drop(rules);
     let keeper = rustix::process::getppid();
-    for filter in &plan.filters {
-        sys::filter_calls(filter).step("filter calls")?;
-    }
+    sys::filter_calls(&plan.filter).step("filter calls")?;
     attempt(plan, keeper)
 }
 

@@ -26,6 +26,7 @@ pub(crate) struct Teller(File);
 pub(crate) struct Listener {
     file: File,
     bytes: Vec<u8>,
+    closed: bool,
 }
 
 pub(crate) fn pipe() -> io::Result<(Listener, Teller)> {
@@ -34,6 +35,7 @@ pub(crate) fn pipe() -> io::Result<(Listener, Teller)> {
     let listener = Listener {
         file: File::from(read),
         bytes: Vec::new(),
+        closed: false,
     };
     Ok((listener, Teller(File::from(write))))
 }
@@ -65,14 +67,25 @@ impl Listener {
     /// The next message, if there is a whole one.
     pub(crate) fn next(&mut self) -> Option<Word> {
         let mut part = [0; 4096];
-        while let Ok(count @ 1..) = self.file.read(&mut part) {
+        while let Ok(count) = self.file.read(&mut part) {
             self.bytes.extend_from_slice(&part[..count]);
+            if count == 0 {
+                self.closed = true;
+                break;
+            }
         }
         let length = usize::from(u16::from_ne_bytes(*self.bytes.first_chunk::<2>()?));
         let message = self.bytes.get(2..2 + length)?;
         let word = postcard::from_bytes(message).ok();
         self.bytes.drain(..2 + length);
         word
+    }
+}
+
+impl Listener {
+    /// Whether anybody may still say something.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.closed
     }
 }
 

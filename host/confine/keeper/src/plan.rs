@@ -48,8 +48,8 @@ pub struct Plan {
     pub network: bool,
     /// How much it may use.
     pub limits: Limits,
-    /// Seccomp filters in the order they are put in force, as the kernel takes them.
-    pub filters: Vec<Vec<u8>>,
+    /// The seccomp filter, as the kernel takes it.
+    pub filter: Vec<u8>,
 }
 
 /// A directory or file granted to a program.

@@ -74,6 +74,28 @@ pub(crate) fn wait(pid: i32, how: Wait) -> io::Result<Option<Waited>> {
     }
 }
 
+/// Buries children that have ended, all but `spared`, whose status somebody still wants.
+pub(crate) fn bury_others(spared: i32) -> Duration {
+    let mut cpu = Duration::ZERO;
+    loop {
+        // SAFETY: all-zero bytes are a valid siginfo_t, which consists of integers and pointers that
+        // nobody follows here.
+        let mut info: libc::siginfo_t = unsafe { zeroed() };
+        let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+        // SAFETY: the pointer is to a live value of the right type.
+        let looked = unsafe { libc::waitid(libc::P_ALL, 0, &raw mut info, flags) };
+        // SAFETY: the kernel filled it for a child, or left it zero.
+        let ended = unsafe { info.si_pid() };
+        if looked != 0 || ended == 0 || ended == spared {
+            return cpu;
+        }
+        match wait(ended, Wait::Look) {
+            Ok(Some(ended)) => cpu += ended.cpu,
+            _ => return cpu,
+        }
+    }
+}
+
 fn time(time: libc::timeval) -> Duration {
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     Duration::from_secs(seconds) + Duration::from_micros(u64::try_from(time.tv_usec).unwrap_or(0))

@@ -3,8 +3,8 @@
 use crate::cgroup::Cgroup;
 use crate::linux::Keeper;
 use crate::pipe::{Listener, Word};
-use crate::tree;
 use crate::unable::{Step as _, Unable};
+use crate::{sys, tree};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use rustix::time::Timespec;
@@ -49,6 +49,8 @@ pub(crate) struct Watch<'a> {
     status: Option<i32>,
     unable: Option<Unable>,
     peak: u64,
+    number: i32,
+    orphans: Duration,
 }
 
 impl<'a> Watch<'a> {
@@ -69,6 +71,8 @@ impl<'a> Watch<'a> {
             status: None,
             unable: None,
             peak: 0,
+            number: process.as_raw_pid(),
+            orphans: Duration::ZERO,
         })
     }
 
@@ -103,9 +107,11 @@ impl<'a> Watch<'a> {
                 PollFd::new(&self.keeper.control, PollFlags::IN),
                 PollFd::new(&self.listener, PollFlags::IN),
             ];
+            // A pipe that nobody writes any more would wake it for ever.
+            let open = if self.listener.is_open() { 3 } else { 2 };
             let timeout = Timespec::try_from(wait).unwrap_or_default();
             // Interrupted or not, what there is to see is seen in the next round.
-            let _ = poll(&mut events, Some(&timeout));
+            let _ = poll(&mut events[..open], Some(&timeout));
             let [process, control, words] = events.map(|event| !event.revents().is_empty());
             if words {
                 self.listen();
@@ -136,6 +142,8 @@ impl<'a> Watch<'a> {
 
     /// Looks at what is only polled.
     fn look(&mut self) -> Option<Why> {
+        // Orphans come here where no first process takes them in; dead ones count as processes.
+        self.orphans += sys::bury_others(self.number);
         let processes = tree::descendants(rustix::process::getpid().as_raw_pid());
         let limits = &self.plan.limits;
         if self.keeper.group.is_none() {
@@ -174,7 +182,7 @@ impl<'a> Watch<'a> {
     pub(crate) fn spent(&self, cpu: Duration, peak: u64) -> Spent {
         let of_group = self.keeper.group.as_ref().and_then(Cgroup::peak_memory);
         Spent {
-            cpu,
+            cpu: cpu + self.orphans,
             peak_memory: of_group.unwrap_or(self.peak.max(peak)),
         }
     }

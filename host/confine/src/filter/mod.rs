@@ -7,13 +7,11 @@ macro_rules! calls {
     };
 }
 
+mod program;
 mod table;
 
-use crate::{Backend, Unable};
-use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule, TargetArch,
-};
+use crate::Backend;
+use program::{Answer, Instruction, compile};
 use std::collections::BTreeMap;
 
 /// Calls with what they are for, where they count, and what their arguments must be.
@@ -25,6 +23,8 @@ pub(crate) struct Entry {
     one: Option<Call>,
     /// Alternatives, each a list of tests that must all hold.
     when: &'static [&'static [Test]],
+    /// The error for a call for which none does.
+    otherwise: i32,
 }
 
 type Call = (&'static str, i64);
@@ -39,13 +39,20 @@ pub(crate) enum Where {
     NoNetwork,
 }
 
-/// A test on the argument of this number, of which the lower half counts.
+/// A test on the argument of this number.
+#[derive(Debug)]
 pub(crate) struct Test(u8, Is);
 
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum Is {
-    Equal(u64),
-    Not(u64),
-    Without(u64),
+    /// Its lower half, which is all that the kernel takes of it, is this.
+    Equal(u32),
+    /// Its lower half is not this.
+    Not(u32),
+    /// Its lower half has none of these bits.
+    Without(u32),
+    /// It is an address, and none.
+    Null,
 }
 
 impl Entry {
@@ -56,6 +63,7 @@ impl Entry {
             calls: &[],
             one: None,
             when: &[],
+            otherwise: libc::ENOSYS,
         }
     }
 
@@ -77,6 +85,10 @@ impl Entry {
         Self { when, ..self }
     }
 
+    const fn otherwise(self, otherwise: i32) -> Self {
+        Self { otherwise, ..self }
+    }
+
     fn counts(&self, backend: Backend, network: bool) -> bool {
         match self.at {
             Where::All => true,
@@ -91,77 +103,185 @@ impl Entry {
         self.calls.iter().chain(&self.one)
     }
 
-    fn rules(&self) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
-        let rules = self.when.iter().map(|tests| {
-            let tests = tests.iter().map(Test::condition);
-            SeccompRule::new(tests.collect::<Result<_, _>>()?)
-        });
-        rules.collect()
+    fn answer(&self) -> Answer {
+        match self.when {
+            [] => Answer::Allow,
+            lists => Answer::If(lists, self.otherwise),
+        }
     }
 }
 
-impl Test {
-    fn condition(&self) -> Result<SeccompCondition, seccompiler::BackendError> {
-        let (compare, value) = match self.1 {
-            Is::Equal(value) => (SeccompCmpOp::Eq, value),
-            Is::Not(value) => (SeccompCmpOp::Ne, value),
-            Is::Without(mask) => (SeccompCmpOp::MaskedEq(mask), 0),
-        };
-        // The kernel takes 32 bits of each of these arguments, but for addresses, which are tested
-        // for being none.
-        let length = match self {
-            Test(1, Is::Equal(0)) => SeccompCmpArgLen::Qword,
-            _ => SeccompCmpArgLen::Dword,
-        };
-        SeccompCondition::new(self.0, length, compare, value)
-    }
+/// The filter for one kind of program.
+pub(crate) fn filter(backend: Backend, network: bool) -> Vec<u8> {
+    let program = compile(&answers(backend, network), libc::ENOSYS);
+    program.iter().flat_map(Instruction::bytes).collect()
 }
 
-/// The filters for one program, in the order in which they are put in force: of several that refuse a
-/// call the last one's answer counts.
-pub(crate) fn filters(backend: Backend, network: bool) -> Result<Vec<Vec<u8>>, Unable> {
-    let deny = |errno: i32| SeccompAction::Errno(errno.cast_unsigned());
-    let allow = SeccompAction::Allow;
-    let all = [
-        (table::ALLOWED, deny(libc::ENOSYS), allow.clone()),
-        (table::REFUSED, allow.clone(), deny(libc::EPERM)),
-        (table::UNSUPPORTED, allow, deny(libc::EOPNOTSUPP)),
-    ];
-    let compiled = all.map(|(entries, otherwise, here)| {
-        let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
+fn answers(backend: Backend, network: bool) -> BTreeMap<u32, Answer> {
+    let mut answers = BTreeMap::new();
+    let mut add = |entries: &[Entry], answer: &dyn Fn(&Entry) -> Answer| {
         for entry in entries
             .iter()
             .filter(|entry| entry.counts(backend, network))
         {
             for (_, number) in entry.names() {
-                rules.entry(*number).or_default().extend(entry.rules()?);
+                answers.insert(u32::try_from(*number).unwrap_or(u32::MAX), answer(entry));
             }
         }
-        let filter = SeccompFilter::new(rules, otherwise, here, architecture())?;
-        BpfProgram::try_from(filter)
-    });
-    let programs = compiled.into_iter().collect::<Result<Vec<_>, _>>();
-    let programs = programs.map_err(|error| Unable {
-        step: "compile the filters of calls".into(),
-        why: error.to_string(),
-    })?;
-    Ok(programs.iter().map(bytes).collect())
+    };
+    add(table::REFUSED, &|_| Answer::Errno(libc::EPERM));
+    add(table::UNSUPPORTED, &|_| Answer::Errno(libc::EOPNOTSUPP));
+    add(table::ALLOWED, &Entry::answer);
+    answers
 }
 
-const fn architecture() -> TargetArch {
-    #[cfg(target_arch = "x86_64")]
-    return TargetArch::x86_64;
-    #[cfg(target_arch = "aarch64")]
-    return TargetArch::aarch64;
-    #[cfg(target_arch = "riscv64")]
-    return TargetArch::riscv64;
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn bytes(program: &BpfProgram) -> Vec<u8> {
-    let instructions = program.iter().map(|instruction| {
-        let [a, b] = instruction.code.to_ne_bytes();
-        let [c, d, e, f] = instruction.k.to_ne_bytes();
-        [a, b, instruction.jt, instruction.jf, c, d, e, f]
-    });
-    instructions.flatten().collect()
+    fn names(entries: &'static [Entry]) -> Vec<&'static str> {
+        let names = entries.iter().flat_map(Entry::names);
+        names
+            .map(|(name, _)| name.trim_start_matches("SYS_"))
+            .collect()
+    }
+
+    #[test]
+    fn what_attacks_kernels_machines_and_other_processes_is_not_allowed() {
+        let allowed = names(table::ALLOWED);
+        for call in [
+            "clone3",
+            "io_uring_setup",
+            "io_uring_enter",
+            "io_uring_register",
+            "keyctl",
+            "add_key",
+            "request_key",
+            "ptrace",
+            "process_vm_readv",
+            "process_vm_writev",
+            "mount",
+            "umount2",
+            "pivot_root",
+            "move_mount",
+            "open_tree",
+            "fsopen",
+            "fsmount",
+            "mount_setattr",
+            "chroot",
+            "bpf",
+            "perf_event_open",
+            "userfaultfd",
+            "kexec_load",
+            "kexec_file_load",
+            "init_module",
+            "finit_module",
+            "delete_module",
+            "unshare",
+            "setns",
+            "memfd_create",
+            "memfd_secret",
+            "open_by_handle_at",
+            "pidfd_getfd",
+            "fallocate",
+            "copy_file_range",
+            "shmget",
+            "msgget",
+            "semget",
+            "mq_open",
+            "vmsplice",
+            "iopl",
+            "ioperm",
+            "modify_ldt",
+            "reboot",
+            "sync",
+        ] {
+            assert!(!allowed.contains(&call), "{call}");
+        }
+    }
+
+    #[test]
+    fn every_entry_says_why_and_names_calls() {
+        for entry in table::ALLOWED
+            .iter()
+            .chain(table::REFUSED)
+            .chain(table::UNSUPPORTED)
+        {
+            assert!(entry.why.len() > 5, "{}", entry.why);
+            assert!(entry.names().count() > 0, "{}", entry.why);
+        }
+    }
+
+    #[test]
+    fn a_call_stands_in_one_entry_only_for_each_kind_of_program() {
+        for backend in [Backend::Namespaces, Backend::Landlock] {
+            for network in [true, false] {
+                let all = table::ALLOWED
+                    .iter()
+                    .chain(table::REFUSED)
+                    .chain(table::UNSUPPORTED);
+                let all = all.filter(|entry| entry.counts(backend, network));
+                let mut numbers: Vec<_> = all.flat_map(Entry::names).collect();
+                numbers.sort_by_key(|(_, number)| *number);
+                for pair in numbers.windows(2) {
+                    assert_ne!(pair[0].1, pair[1].1, "{backend:?} {network}: {}", pair[0].0);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_program_answers_every_call_as_the_table_says() {
+        use program::tests::{call, run};
+        for backend in [Backend::Namespaces, Backend::Landlock] {
+            for network in [true, false] {
+                let answers = answers(backend, network);
+                let program = compile(&answers, libc::ENOSYS);
+                // What is long takes long to put in force.
+                assert!(program.len() < 400, "{}", program.len());
+                for number in (0..600).chain(0x4000_0000..0x4000_0250) {
+                    let error = |errno: i32| libc::SECCOMP_RET_ERRNO | errno.cast_unsigned();
+                    let expected = match answers.get(&number) {
+                        Some(Answer::Allow) => libc::SECCOMP_RET_ALLOW,
+                        Some(Answer::Errno(errno)) => error(*errno),
+                        Some(Answer::If(..)) => continue,
+                        None => error(libc::ENOSYS),
+                    };
+                    let answer = run(&program, &call(number, [0; 6]));
+                    assert_eq!(answer, expected, "{backend:?} {network} {number}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn clone_makes_no_namespace_and_an_ioctl_types_nothing() {
+        use program::tests::{call, run};
+        let program = compile(&answers(Backend::Namespaces, false), libc::ENOSYS);
+        let allowed = |number: i64, arguments: [u64; 6]| {
+            let number = u32::try_from(number).unwrap_or(u32::MAX);
+            run(&program, &call(number, arguments)) == libc::SECCOMP_RET_ALLOW
+        };
+        let flags = |flags: i32| [u64::from(flags.cast_unsigned()), 0, 0, 0, 0, 0];
+        assert!(allowed(libc::SYS_clone, flags(libc::SIGCHLD)));
+        assert!(allowed(
+            libc::SYS_clone,
+            flags(libc::CLONE_VM | libc::CLONE_THREAD)
+        ));
+        for one in [
+            libc::CLONE_NEWUSER,
+            libc::CLONE_NEWNS,
+            libc::CLONE_NEWPID,
+            libc::CLONE_NEWNET,
+        ] {
+            assert!(!allowed(libc::SYS_clone, flags(one | libc::SIGCHLD)));
+        }
+        assert!(allowed(libc::SYS_ioctl, [1, libc::TCGETS, 0, 0, 0, 0]));
+        assert!(!allowed(libc::SYS_ioctl, [1, libc::TIOCSTI, 0, 0, 0, 0]));
+        assert!(!allowed(
+            libc::SYS_ioctl,
+            [1, libc::TIOCSTI | 1 << 32, 0, 0, 0, 0]
+        ));
+        assert!(!allowed(libc::SYS_socket, [2, 1, 0, 0, 0, 0]));
+    }
 }

@@ -15,14 +15,14 @@
 use super::{Entry, Is, Test, Where};
 
 /// All new namespaces that `clone` can make.
-const NAMESPACES: u64 = (libc::CLONE_NEWUSER
+const NAMESPACES: u32 = (libc::CLONE_NEWUSER
     | libc::CLONE_NEWNS
     | libc::CLONE_NEWPID
     | libc::CLONE_NEWNET
     | libc::CLONE_NEWIPC
     | libc::CLONE_NEWUTS
-    | libc::CLONE_NEWCGROUP) as u64
-    | libc::CLONE_NEWTIME as u64;
+    | libc::CLONE_NEWCGROUP
+    | libc::CLONE_NEWTIME) as u32;
 
 /// A test that argument `number` is 0, by which calls on other processes become calls on oneself.
 const fn is_zero(number: u8) -> &'static [Test] {
@@ -34,58 +34,110 @@ const fn is_zero(number: u8) -> &'static [Test] {
 
 pub(super) const ALLOWED: &[Entry] = &[
     Entry::new("read and write what is open")
-        .calls(calls![SYS_read, SYS_write, SYS_pread64, SYS_pwrite64, SYS_readv, SYS_writev, SYS_preadv, SYS_pwritev, SYS_preadv2, SYS_pwritev2, SYS_lseek, SYS_close, SYS_close_range, SYS_fsync, SYS_fdatasync, SYS_sync_file_range, SYS_ftruncate, SYS_flock, SYS_fcntl, SYS_dup, SYS_dup3, SYS_pipe2, SYS_splice, SYS_tee, SYS_sendfile, SYS_fadvise64, SYS_readahead]),
+        .calls(calls![
+        SYS_read, SYS_write, SYS_pread64, SYS_pwrite64, SYS_readv, SYS_writev, SYS_preadv,
+        SYS_pwritev, SYS_preadv2, SYS_pwritev2, SYS_lseek, SYS_close, SYS_close_range,
+        SYS_fsync, SYS_fdatasync, SYS_sync_file_range, SYS_ftruncate, SYS_flock, SYS_fcntl,
+        SYS_dup, SYS_dup3, SYS_pipe2, SYS_splice, SYS_tee, SYS_sendfile, SYS_fadvise64,
+        SYS_readahead
+    ]),
     Entry::new("files by name: Landlock says which")
-        .calls(calls![SYS_openat, SYS_openat2, SYS_newfstatat, SYS_fstat, SYS_statx, SYS_faccessat, SYS_faccessat2, SYS_readlinkat, SYS_getdents64, SYS_truncate, SYS_mkdirat, SYS_unlinkat, SYS_renameat2, SYS_linkat, SYS_symlinkat, SYS_mknodat, SYS_chdir, SYS_fchdir, SYS_getcwd, SYS_umask, SYS_statfs, SYS_fstatfs, SYS_inotify_init1, SYS_inotify_add_watch, SYS_inotify_rm_watch]),
+        .calls(calls![
+        SYS_openat, SYS_openat2, SYS_newfstatat, SYS_fstat, SYS_statx, SYS_faccessat,
+        SYS_faccessat2, SYS_readlinkat, SYS_getdents64, SYS_truncate, SYS_mkdirat,
+        SYS_unlinkat, SYS_renameat2, SYS_linkat, SYS_symlinkat, SYS_mknodat, SYS_chdir,
+        SYS_fchdir, SYS_getcwd, SYS_umask, SYS_statfs, SYS_fstatfs, SYS_inotify_init1,
+        SYS_inotify_add_watch, SYS_inotify_rm_watch
+    ]),
     Entry::new("what files say of themselves")
-        .calls(calls![SYS_getxattr, SYS_lgetxattr, SYS_fgetxattr, SYS_listxattr, SYS_llistxattr, SYS_flistxattr]),
-    Entry::new("change what an open file says of itself; it was opened with leave")
-        .calls(calls![SYS_fchmod, SYS_fchown, SYS_fsetxattr, SYS_fremovexattr]),
+        .calls(calls![
+        SYS_getxattr, SYS_lgetxattr, SYS_fgetxattr, SYS_listxattr, SYS_llistxattr,
+        SYS_flistxattr
+    ]),
     Entry::new(
-        "change what a file says of itself, by name: no layer but a file tree of its own says which",
+        "change what a file says of itself, which no layer but a file tree of its own judges: a file \
+         that may be read can be changed so",
     )
     .only(Where::Namespaces)
-    .calls(calls![SYS_fchmodat, SYS_fchownat, SYS_utimensat, SYS_setxattr, SYS_lsetxattr, SYS_removexattr, SYS_lremovexattr])
+    .calls(calls![
+        SYS_fchmod, SYS_fchown, SYS_fsetxattr, SYS_fremovexattr, SYS_fchmodat, SYS_fchownat,
+        SYS_utimensat, SYS_setxattr, SYS_lsetxattr, SYS_removexattr, SYS_lremovexattr
+    ])
     .call("fchmodat2", 452),
     Entry::new("the time of an open file, which is the same call without a name")
         .only(Where::Landlock)
         .calls(calls![SYS_utimensat])
-        .when(&[&[Test(1, Is::Equal(0))]]),
-    Entry::new("memory").calls(calls![SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise, SYS_msync, SYS_mincore, SYS_mlock, SYS_munlock, SYS_brk, SYS_pkey_alloc, SYS_pkey_free, SYS_pkey_mprotect, SYS_membarrier]),
+        .when(&[&[Test(1, Is::Null)]])
+        .otherwise(libc::EPERM),
+    Entry::new("memory").calls(calls![
+        SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise, SYS_msync, SYS_mincore,
+        SYS_mlock, SYS_munlock, SYS_brk, SYS_pkey_alloc, SYS_pkey_free, SYS_pkey_mprotect,
+        SYS_membarrier
+    ]),
     Entry::new("threads and processes, but no namespaces")
         .calls(calls![SYS_clone])
         .when(&[&[Test(0, Is::Without(NAMESPACES))]]),
     Entry::new("programs: Landlock says which").calls(calls![SYS_execve, SYS_execveat]),
-    Entry::new("the life of a process").calls(calls![SYS_exit, SYS_exit_group, SYS_wait4, SYS_waitid, SYS_getpid, SYS_getppid, SYS_gettid, SYS_getpgid, SYS_setpgid, SYS_getsid, SYS_setsid, SYS_set_tid_address, SYS_set_robust_list, SYS_get_robust_list, SYS_rseq, SYS_sched_yield, SYS_restart_syscall, SYS_pidfd_open]),
-    Entry::new("signals: a pid namespace or Landlock says to whom").calls(calls![SYS_kill, SYS_tkill, SYS_tgkill, SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigpending, SYS_rt_sigreturn, SYS_rt_sigsuspend, SYS_rt_sigtimedwait, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_sigaltstack, SYS_signalfd4, SYS_pidfd_send_signal]),
-    Entry::new("waiting for time and events").calls(calls![SYS_futex, SYS_nanosleep, SYS_clock_nanosleep, SYS_clock_gettime, SYS_clock_getres, SYS_gettimeofday, SYS_getitimer, SYS_setitimer, SYS_timer_create, SYS_timer_settime, SYS_timer_gettime, SYS_timer_getoverrun, SYS_timer_delete, SYS_timerfd_create, SYS_timerfd_settime, SYS_timerfd_gettime, SYS_eventfd2, SYS_epoll_create1, SYS_epoll_ctl, SYS_epoll_pwait, SYS_ppoll, SYS_pselect6])
+    Entry::new("the life of a process").calls(calls![
+        SYS_exit, SYS_exit_group, SYS_wait4, SYS_waitid, SYS_getpid, SYS_getppid, SYS_gettid,
+        SYS_getpgid, SYS_setpgid, SYS_getsid, SYS_setsid, SYS_set_tid_address,
+        SYS_set_robust_list, SYS_get_robust_list, SYS_rseq, SYS_sched_yield,
+        SYS_restart_syscall, SYS_pidfd_open
+    ]),
+    Entry::new("signals: a pid namespace or Landlock says to whom").calls(calls![
+        SYS_kill, SYS_tkill, SYS_tgkill, SYS_rt_sigaction, SYS_rt_sigprocmask,
+        SYS_rt_sigpending, SYS_rt_sigreturn, SYS_rt_sigsuspend, SYS_rt_sigtimedwait,
+        SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_sigaltstack, SYS_signalfd4,
+        SYS_pidfd_send_signal
+    ]),
+    Entry::new("waiting for time and events").calls(calls![
+        SYS_futex, SYS_nanosleep, SYS_clock_nanosleep, SYS_clock_gettime, SYS_clock_getres,
+        SYS_gettimeofday, SYS_getitimer, SYS_setitimer, SYS_timer_create, SYS_timer_settime,
+        SYS_timer_gettime, SYS_timer_getoverrun, SYS_timer_delete, SYS_timerfd_create,
+        SYS_timerfd_settime, SYS_timerfd_gettime, SYS_eventfd2, SYS_epoll_create1,
+        SYS_epoll_ctl, SYS_epoll_pwait, SYS_ppoll, SYS_pselect6
+    ])
     .call("epoll_pwait2", 441)
     .call("futex_waitv", 449),
-    Entry::new("who and where one is").calls(calls![SYS_uname, SYS_sysinfo, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_getresuid, SYS_getresgid, SYS_getgroups, SYS_getrusage, SYS_times, SYS_getrandom, SYS_getcpu, SYS_capget, SYS_getpriority, SYS_sched_getaffinity, SYS_sched_getscheduler, SYS_sched_getparam, SYS_sched_get_priority_max, SYS_sched_get_priority_min, SYS_sched_rr_get_interval, SYS_sched_getattr, SYS_ioprio_get, SYS_getrlimit]),
+    Entry::new("who and where one is").calls(calls![
+        SYS_uname, SYS_sysinfo, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid,
+        SYS_getresuid, SYS_getresgid, SYS_getgroups, SYS_getrusage, SYS_times, SYS_getrandom,
+        SYS_getcpu, SYS_capget, SYS_getpriority, SYS_sched_getaffinity, SYS_sched_getscheduler,
+        SYS_sched_getparam, SYS_sched_get_priority_max, SYS_sched_get_priority_min,
+        SYS_sched_rr_get_interval, SYS_sched_getattr, SYS_ioprio_get, SYS_getrlimit
+    ]),
     Entry::new("another user, which without rights is none but oneself")
-        .calls(calls![SYS_setuid, SYS_setgid, SYS_setreuid, SYS_setregid, SYS_setresuid, SYS_setresgid, SYS_setfsuid, SYS_setfsgid]),
-    Entry::new("fewer rights, and lower limits of one's own").calls(calls![SYS_capset, SYS_setrlimit, SYS_landlock_create_ruleset, SYS_landlock_add_rule, SYS_landlock_restrict_self, SYS_seccomp]),
+        .calls(calls![
+        SYS_setuid, SYS_setgid, SYS_setreuid, SYS_setregid, SYS_setresuid, SYS_setresgid,
+        SYS_setfsuid, SYS_setfsgid
+    ]),
+    Entry::new("fewer rights, and lower limits of one's own").calls(calls![
+        SYS_capset, SYS_setrlimit, SYS_landlock_create_ruleset, SYS_landlock_add_rule,
+        SYS_landlock_restrict_self, SYS_seccomp
+    ]),
     Entry::new("limits and turns of one's own, not of others")
-        .calls(calls![SYS_prlimit64, SYS_sched_setaffinity, SYS_sched_setscheduler, SYS_sched_setparam])
+        .calls(calls![
+        SYS_prlimit64, SYS_sched_setaffinity, SYS_sched_setscheduler, SYS_sched_setparam
+    ])
         .when(&[is_zero(0)]),
     Entry::new("a priority of one's own, not of others")
         .calls(calls![SYS_setpriority, SYS_ioprio_set])
         .when(&[is_zero(1)]),
     Entry::new("settings of one's own that loosen nothing").calls(calls![SYS_prctl]).when(&[
-        &[Test(0, Is::Equal(libc::PR_SET_NAME as u64))],
-        &[Test(0, Is::Equal(libc::PR_GET_NAME as u64))],
-        &[Test(0, Is::Equal(libc::PR_SET_PDEATHSIG as u64))],
-        &[Test(0, Is::Equal(libc::PR_GET_PDEATHSIG as u64))],
-        &[Test(0, Is::Equal(libc::PR_GET_DUMPABLE as u64))],
-        &[Test(0, Is::Equal(libc::PR_SET_DUMPABLE as u64))],
-        &[Test(0, Is::Equal(libc::PR_SET_NO_NEW_PRIVS as u64))],
-        &[Test(0, Is::Equal(libc::PR_GET_NO_NEW_PRIVS as u64))],
-        &[Test(0, Is::Equal(libc::PR_CAPBSET_READ as u64))],
-        &[Test(0, Is::Equal(libc::PR_GET_SECCOMP as u64))],
-        &[Test(0, Is::Equal(libc::PR_SET_TIMERSLACK as u64))],
-        &[Test(0, Is::Equal(libc::PR_GET_TIMERSLACK as u64))],
-        &[Test(0, Is::Equal(libc::PR_SET_THP_DISABLE as u64))],
-        &[Test(0, Is::Equal(libc::PR_SET_VMA as u64))],
+        &[Test(0, Is::Equal(libc::PR_SET_NAME as u32))],
+        &[Test(0, Is::Equal(libc::PR_GET_NAME as u32))],
+        &[Test(0, Is::Equal(libc::PR_SET_PDEATHSIG as u32))],
+        &[Test(0, Is::Equal(libc::PR_GET_PDEATHSIG as u32))],
+        &[Test(0, Is::Equal(libc::PR_GET_DUMPABLE as u32))],
+        &[Test(0, Is::Equal(libc::PR_SET_DUMPABLE as u32))],
+        &[Test(0, Is::Equal(libc::PR_SET_NO_NEW_PRIVS as u32))],
+        &[Test(0, Is::Equal(libc::PR_GET_NO_NEW_PRIVS as u32))],
+        &[Test(0, Is::Equal(libc::PR_CAPBSET_READ as u32))],
+        &[Test(0, Is::Equal(libc::PR_GET_SECCOMP as u32))],
+        &[Test(0, Is::Equal(libc::PR_SET_TIMERSLACK as u32))],
+        &[Test(0, Is::Equal(libc::PR_GET_TIMERSLACK as u32))],
+        &[Test(0, Is::Equal(libc::PR_SET_THP_DISABLE as u32))],
+        &[Test(0, Is::Equal(libc::PR_SET_VMA as u32))],
     ]),
     Entry::new("asking for the personality, and the ordinary one")
         .calls(calls![SYS_personality])
@@ -96,33 +148,46 @@ pub(super) const ALLOWED: &[Entry] = &[
     )
     .calls(calls![SYS_ioctl])
     .when(&[&[
-        Test(1, Is::Not(libc::TIOCSTI)),
+        Test(1, Is::Not(libc::TIOCSTI as u32)),
         Test(1, Is::Not(0x541c)), // TIOCLINUX, which can also paste
         Test(1, Is::Not(0x4004_9409)), // FICLONE
         Test(1, Is::Not(0x4020_940d)), // FICLONERANGE
     ]]),
     Entry::new("pairs of sockets, to talk to one's own children")
         .calls(calls![SYS_socketpair])
-        .when(&[&[Test(0, Is::Equal(libc::AF_UNIX as u64))]]),
-    Entry::new("what is done with a socket that one has").calls(calls![SYS_sendto, SYS_recvfrom, SYS_sendmsg, SYS_recvmsg, SYS_sendmmsg, SYS_recvmmsg, SYS_shutdown, SYS_getsockname, SYS_getpeername, SYS_getsockopt, SYS_setsockopt]),
+        .when(&[&[Test(0, Is::Equal(libc::AF_UNIX as u32))]]),
+    Entry::new("what is done with a socket that one has").calls(calls![
+        SYS_sendto, SYS_recvfrom, SYS_sendmsg, SYS_recvmsg, SYS_sendmmsg, SYS_recvmmsg,
+        SYS_shutdown, SYS_getsockname, SYS_getpeername, SYS_getsockopt, SYS_setsockopt
+    ]),
     Entry::new("the internet, and asking the kernel for its addresses")
         .only(Where::Network)
         .calls(calls![SYS_socket])
         .when(&[
-            &[Test(0, Is::Equal(libc::AF_INET as u64))],
-            &[Test(0, Is::Equal(libc::AF_INET6 as u64))],
+            &[Test(0, Is::Equal(libc::AF_INET as u32))],
+            &[Test(0, Is::Equal(libc::AF_INET6 as u32))],
             &[
-                Test(0, Is::Equal(libc::AF_NETLINK as u64)),
-                Test(2, Is::Equal(libc::NETLINK_ROUTE as u64)),
+                Test(0, Is::Equal(libc::AF_NETLINK as u32)),
+                Test(2, Is::Equal(libc::NETLINK_ROUTE as u32)),
             ],
-        ]),
+        ])
+        // Other kinds reach services of the machine.
+        .otherwise(libc::EPERM),
     Entry::new("connections").only(Where::Network).calls(calls![SYS_connect, SYS_bind, SYS_listen, SYS_accept4]),
     #[cfg(target_arch = "x86_64")]
-    Entry::new("older forms of the above, which this architecture still has").calls(calls![SYS_open, SYS_creat, SYS_stat, SYS_lstat, SYS_access, SYS_readlink, SYS_getdents, SYS_mkdir, SYS_rmdir, SYS_unlink, SYS_rename, SYS_renameat, SYS_link, SYS_symlink, SYS_mknod, SYS_dup2, SYS_pipe, SYS_poll, SYS_select, SYS_epoll_create, SYS_epoll_wait, SYS_eventfd, SYS_signalfd, SYS_inotify_init, SYS_fork, SYS_vfork, SYS_getpgrp, SYS_alarm, SYS_pause, SYS_time, SYS_arch_prctl]),
+    Entry::new("older forms of the above, which this architecture still has").calls(calls![
+        SYS_open, SYS_creat, SYS_stat, SYS_lstat, SYS_access, SYS_readlink, SYS_getdents,
+        SYS_mkdir, SYS_rmdir, SYS_unlink, SYS_rename, SYS_renameat, SYS_link, SYS_symlink,
+        SYS_mknod, SYS_dup2, SYS_pipe, SYS_poll, SYS_select, SYS_epoll_create, SYS_epoll_wait,
+        SYS_eventfd, SYS_signalfd, SYS_inotify_init, SYS_fork, SYS_vfork, SYS_getpgrp,
+        SYS_alarm, SYS_pause, SYS_time, SYS_arch_prctl
+    ]),
     #[cfg(target_arch = "x86_64")]
     Entry::new("older forms of changing what a file says of itself, by name")
         .only(Where::Namespaces)
-        .calls(calls![SYS_chmod, SYS_chown, SYS_lchown, SYS_utime, SYS_utimes, SYS_futimesat]),
+        .calls(calls![
+        SYS_chmod, SYS_chown, SYS_lchown, SYS_utime, SYS_utimes, SYS_futimesat
+    ]),
     #[cfg(target_arch = "x86_64")]
     Entry::new("an older form of taking a connection")
         .only(Where::Network)
@@ -140,14 +205,6 @@ pub(super) const REFUSED: &[Entry] = &[
             SYS_listen,
             SYS_accept4
         ]),
-    Entry::new("other kinds of sockets reach services of the machine")
-        .only(Where::Network)
-        .calls(calls![SYS_socket])
-        .when(&[&[
-            Test(0, Is::Not(libc::AF_INET as u64)),
-            Test(0, Is::Not(libc::AF_INET6 as u64)),
-            Test(0, Is::Not(libc::AF_NETLINK as u64)),
-        ]]),
     Entry::new("other processes' memory and handles").calls(calls![
         SYS_ptrace,
         SYS_process_vm_readv,

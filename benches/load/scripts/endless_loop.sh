@@ -1,0 +1,2 @@
+# Never ends and never waits.
+while :; do :; done
