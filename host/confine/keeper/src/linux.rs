@@ -28,6 +28,8 @@ pub(crate) struct Keeper {
 
 pub(crate) fn main() {
     sys::hold_off_signals();
+    // It was executed by the number of a handle, which is what it would be called otherwise.
+    let _ = rustix::thread::set_name(c"skillrun-keeper");
     // Without its socket the keeper has nobody to tell.
     let Ok((control, output)) = take_over() else {
         return;

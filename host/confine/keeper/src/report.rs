@@ -54,6 +54,8 @@ pub enum Stopped {
     Memory,
     /// By the limit on what is written.
     Disk,
+    /// By the limit on its scratch directory.
+    Scratch,
 }
 
 /// What a program and its descendants used.

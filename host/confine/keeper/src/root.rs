@@ -5,6 +5,7 @@ use crate::ids::{self, Ids};
 use crate::linux::Handles;
 use crate::lockdown::{Access, Rule};
 use crate::sys::{self, attr};
+use crate::tree::BYTES_PER_FILE;
 use crate::unable::{Step as _, Unable};
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::mount::{
@@ -34,8 +35,6 @@ const HANDLES: [(&str, &str); 4] = [
 const ROOT: &str = "size=4m,nr_inodes=4k,mode=755";
 /// Shared memory, for programs that use it to talk to their own children.
 const SHARED: &str = "size=16m,nr_inodes=1k,mode=1777";
-/// Bytes of scratch for each file in it: a budget in bytes alone would let empty files fill memory.
-const BYTES_PER_FILE: u64 = 4096;
 
 /// Copies of mounts that are nowhere yet, one for each place.
 pub(crate) struct Trees(Vec<OwnedFd>);

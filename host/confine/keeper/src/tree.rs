@@ -1,7 +1,10 @@
 //! What the processes of a run are and use, read from `/proc`.
 
 use std::fs;
+use std::path::Path;
 
+/// Bytes for each file at least: a limit in bytes alone would let empty files fill memory.
+pub(crate) const BYTES_PER_FILE: u64 = 4096;
 /// Processes looked at in one go; more than any limit allows.
 const MOST: usize = 100_000;
 
@@ -71,6 +74,27 @@ pub(crate) fn written(processes: &[i32]) -> u64 {
         line.trim().parse::<u64>().ok()
     });
     bytes.sum()
+}
+
+/// Whether everything in a directory takes more than `most` bytes, each file and directory at least
+/// as much as one takes at least.
+pub(crate) fn is_larger(folder: &Path, most: u64) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let mut taken = 0u64;
+    let mut open = vec![folder.to_owned()];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let Ok(meta) = entry.metadata() else { continue };
+            taken += (meta.blocks() * 512).max(BYTES_PER_FILE);
+            if taken > most {
+                return true;
+            }
+            if meta.is_dir() {
+                open.push(entry.path());
+            }
+        }
+    }
+    false
 }
 
 /// Processes and threads that a user has.

@@ -8,8 +8,11 @@ use crate::{sys, tree};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use rustix::time::Timespec;
-use skillrun_keeper::{Plan, Spent, Stopped};
+use skillrun_keeper::{Backend, Plan, Spent, Stopped};
+use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How long the set-up may take. It takes milliseconds; a machine that hangs must not hang us.
@@ -30,6 +33,8 @@ pub(crate) enum Why {
     Memory,
     /// The limit on what is written is met.
     Disk,
+    /// The limit on the scratch directory is met.
+    Scratch,
     /// The host gave up or died.
     HostGone,
     /// The set-up did not come to its end.
@@ -160,6 +165,13 @@ impl<'a> Watch<'a> {
         if writable && tree::written(&processes) > limits.disk {
             return Some(Why::Disk);
         }
+        if self.plan.backend == Backend::Landlock {
+            let scratch = &self.plan.scratch;
+            let folder = Path::new(OsStr::from_bytes(&scratch.at));
+            if tree::is_larger(folder, scratch.size) {
+                return Some(Why::Scratch);
+            }
+        }
         None
     }
 
@@ -195,6 +207,7 @@ pub(crate) fn verdict(why: Why, status: i32, keeper: &Keeper) -> Result<Stopped,
         Why::Time => Ok(Stopped::Time),
         Why::Memory => Ok(Stopped::Memory),
         Why::Disk => Ok(Stopped::Disk),
+        Why::Scratch => Ok(Stopped::Scratch),
         Why::HostGone => Ok(Stopped::Signaled(libc::SIGKILL)),
         Why::SetUp => lost("it did not start"),
         Why::Lost => lost("its first process died"),

@@ -352,6 +352,13 @@ fn verdict(stopped: Stopped, limits: &Limits, stderr: &Output) -> (Status, i32, 
             ));
             signaled(KILL)
         }
+        Stopped::Scratch => {
+            let limit = show_bytes(limits.scratch);
+            stderr.note(&format!(
+                "Disk limit: stopped with more than {limit} of scratch"
+            ));
+            signaled(KILL)
+        }
     }
 }
 
