@@ -40,7 +40,7 @@ const DEVICES: [&str; 6] = [
 const ROUND: Duration = Duration::from_micros(200);
 
 pub(crate) fn run(keeper: &Keeper, plan: &Plan, handles: Handles) -> Result<End, Unable> {
-    let ids = Ids::choose();
+    let ids = Ids::choose()?;
     refuse_what_cannot_be_held(plan, &handles, &ids)?;
     let mut plan = plan.clone();
     if !ids.private {

@@ -14,6 +14,8 @@ use std::os::fd::OwnedFd;
 
 /// The first of the private ids. Distributions hand out ids below 0x6000_0000 to containers.
 const PRIVATE: u32 = 0x6000_0000;
+/// Fewer ids in a row than these are not enough to have some that are nobody's.
+const FEW: u32 = 4096;
 /// What root's program finds as its own id.
 const ORDINARY: u32 = 1000;
 
@@ -29,22 +31,38 @@ pub(crate) struct Ids {
 }
 
 impl Ids {
-    pub(crate) fn choose() -> Self {
+    pub(crate) fn choose() -> Result<Self, Unable> {
         let user = rustix::process::geteuid().as_raw();
         let group = rustix::process::getegid().as_raw();
         if user != 0 {
-            return Self {
+            return Ok(Self {
                 outside: (user, group),
                 inside: (user, group),
                 private: false,
-            };
+            });
         }
-        // A process's number is its own as long as it lives, and the keeper outlives the run.
-        let own = PRIVATE + std::process::id() % 0x0100_0000;
-        Self {
-            outside: (own, own),
-            inside: (ORDINARY, ORDINARY),
-            private: true,
+        let map = |kind: &str| {
+            let map = fs::read_to_string(format!("/proc/self/{kind}_map"));
+            map.step("read which ids there are")
+        };
+        let (users, groups) = (map("uid")?, map("gid")?);
+        let own = |map: &str| private_id(map, std::process::id());
+        match own(&users).zip(own(&groups)) {
+            Some(own) => Ok(Self {
+                outside: own,
+                inside: (ORDINARY, ORDINARY),
+                private: true,
+            }),
+            None if users.split_ascii_whitespace().nth(1) == Some("0") => Err(Unable::new(
+                "give the program a user of its own",
+                "this namespace has no id but root's, whose processes the kernel does not limit",
+            )),
+            // Root of a namespace without further ids is an ordinary user of the machine.
+            None => Ok(Self {
+                outside: (user, group),
+                inside: (ORDINARY, ORDINARY),
+                private: false,
+            }),
         }
     }
 
@@ -61,6 +79,29 @@ impl Ids {
         write("gid_map", format!("{} {} 1", self.inside.1, self.outside.1))?;
         write("uid_map", format!("{} {} 1", self.inside.0, self.outside.0))
     }
+}
+
+/// An id that nobody else has, of those that exist here: `map` says which. A process's number is its own
+/// as long as it lives, and the keeper outlives the run.
+fn private_id(map: &str, process: u32) -> Option<u32> {
+    let extents = map.lines().filter_map(|line| {
+        let mut numbers = line.split_ascii_whitespace().map(str::parse::<u32>);
+        let (first, _, count) = (
+            numbers.next()?.ok()?,
+            numbers.next()?,
+            numbers.next()?.ok()?,
+        );
+        Some((first, count))
+    });
+    let extents: Vec<(u32, u32)> = extents.collect();
+    let wanted = PRIVATE + process % 0x0100_0000;
+    let exists = |&(first, count): &(u32, u32)| wanted >= first && wanted - first < count;
+    if extents.iter().any(exists) {
+        return Some(wanted);
+    }
+    // A container has fewer: the upper half of the most that it has in a row is seldom anybody's.
+    let (first, count) = extents.into_iter().max_by_key(|(_, count)| *count)?;
+    (count >= FEW).then(|| first + count - 1 - process % (count / 2))
 }
 
 /// A user namespace that maps the owner of files to the program's own ids, to mount them with.
@@ -94,4 +135,20 @@ pub(crate) fn mapping(owner: (u32, u32), ids: &Ids) -> io::Result<OwnedFd> {
     drop(done);
     let _ = sys::wait(number, Wait::Block);
     mapped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_private_id_is_one_that_exists_here() {
+        let all = "         0          0 4294967295\n";
+        assert_eq!(private_id(all, 7), Some(PRIVATE + 7));
+        let container = "         0     100000      65536\n";
+        assert_eq!(private_id(container, 0), Some(65535));
+        assert_eq!(private_id(container, 40_000), Some(65535 - 40_000 % 32768));
+        assert_eq!(private_id("         0       1000          1\n", 7), None);
+        assert_eq!(private_id("", 7), None);
+    }
 }

@@ -21,7 +21,7 @@ use skillrun_keeper::{End, Hold, Holds, Layer, Plan};
 use std::io::{PipeReader, Read as _, Write as _};
 
 pub(crate) fn run(keeper: &Keeper, plan: &Plan, mut handles: Handles) -> Result<End, Unable> {
-    let ids = Ids::choose();
+    let ids = Ids::choose()?;
     let stand_ins = StandIns::make(plan, &mut handles)?;
     let trees = match ids.private {
         // Only root of the machine may change the ids of a mount.
