@@ -61,6 +61,12 @@ extern const int system_function_count;
 extern const JSCFunctionListEntry hash_functions[];
 extern const int hash_function_count;
 
+/* zones.c: how many seconds east of Greenwich local clocks are, at a time or when they show one. */
+extern const JSCFunctionListEntry zone_functions[];
+extern const int zone_function_count;
+int32_t local_offset(int64_t milliseconds);
+int32_t local_offset_of_wall(int64_t milliseconds);
+
 /* transpile.c: where a place in transpiled code comes from. False if the file was not transpiled. */
 extern const JSCFunctionListEntry transpile_functions[];
 extern const int transpile_function_count;
