@@ -34,6 +34,8 @@ void memory_keep(void);
 /* Holds some memory back; gives it up when there is no other, for the error that says so. */
 void memory_reserve(void);
 void memory_open_reserve(void);
+/* Set when the memory could not be enlarged as usual; whoever does something about it resets it. */
+extern bool memory_is_short;
 
 /* files.c */
 extern const JSCFunctionListEntry file_functions[];
@@ -52,6 +54,8 @@ extern const int text_function_count;
 extern const JSCFunctionListEntry module_functions[];
 extern const int module_function_count;
 void modules_init(JSRuntime *runtime);
+/* Gives a module that was parsed its `import.meta`; negative with an exception pending. */
+int module_made(JSContext *ctx, JSModuleDef *module);
 
 /* system.c */
 extern const JSCFunctionListEntry system_functions[];
