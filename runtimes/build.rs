@@ -33,7 +33,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs};
-use tools::{Failure, Result, Tools, variable, write};
+use tools::{Failure, Result, Tools, read, variable, write};
 
 /// Level 12 takes about three seconds for the 40 MB of a guest; 15 takes five times as long for one per
 /// cent less.
@@ -63,6 +63,7 @@ fn build() -> Result<()> {
         "sources",
         "python",
         "javascript",
+        "licenses",
         "typescript/Cargo.lock",
         "typescript/Cargo.toml",
         "typescript/no-clock",
@@ -78,6 +79,8 @@ fn build() -> Result<()> {
         ("javascript", javascript::VERSION, javascript::make),
         ("typescript", typescript::VERSION, typescript::make),
     ];
+    let licenses = read(&source.join("licenses/THIRD-PARTY"))?;
+    write(&out.join("licenses.zst"), &compress(&licenses)?)?;
     if let Some(directory) = env::var_os("SKILLRUN_RUNTIMES_DIR") {
         for (name, version, _) in guests {
             let file = Path::new(&directory).join(format!("{name}.wasm"));
@@ -115,11 +118,7 @@ fn embed(name: &str, version: &str, component: &Path, out: &Path) -> Result<()> 
             "SKILLRUN_RUNTIMES_DIR must name a directory that holds {name}.wasm"
         )],
     })?;
-    let compressed = zstd::bulk::compress(&bytes, COMPRESSION).map_err(|error| Failure {
-        what: format!("cannot compress `{}`: {error}", component.display()),
-        hints: Vec::new(),
-    })?;
-    write(&out.join(format!("{name}.wasm.zst")), &compressed)?;
+    write(&out.join(format!("{name}.wasm.zst")), &compress(&bytes)?)?;
 
     let mut digest = String::new();
     for byte in Sha256::digest(&bytes) {
@@ -133,4 +132,11 @@ fn embed(name: &str, version: &str, component: &Path, out: &Path) -> Result<()> 
         bytes.len()
     );
     write(&out.join(format!("{name}.rs")), constants.as_bytes())
+}
+
+fn compress(bytes: &[u8]) -> Result<Vec<u8>> {
+    zstd::bulk::compress(bytes, COMPRESSION).map_err(|error| Failure {
+        what: format!("cannot compress {} bytes: {error}", bytes.len()),
+        hints: Vec::new(),
+    })
 }

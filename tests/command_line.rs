@@ -18,6 +18,7 @@ trials! {
     the_version_is_told,
     completions_are_printed_for_each_shell,
     runtimes_lists_the_interpreter,
+    the_licences_of_what_the_interpreters_hold_are_printed,
     doctor_finds_everything_good,
     doctor_names_a_broken_policy,
     without_a_home_the_reason_is_told,
@@ -163,6 +164,16 @@ fn completions_are_printed_for_each_shell() {
         assert_eq!((end.stderr.as_str(), end.code), ("", 0), "{shell}");
         assert!(end.stdout.contains("virtual-paths"), "{shell}");
     }
+}
+
+fn the_licences_of_what_the_interpreters_hold_are_printed() {
+    let end = Place::new().end(&["runtimes", "list", "--licenses"]);
+    assert_eq!((end.code, end.stderr.as_str()), (0, ""));
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../runtimes/licenses/THIRD-PARTY"
+    );
+    assert_eq!(end.stdout, std::fs::read_to_string(file).unwrap());
 }
 
 fn runtimes_lists_the_interpreter() {

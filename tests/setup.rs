@@ -48,6 +48,11 @@ fn step(root: &Path, words: &[&str]) -> Result<(), String> {
         }
         ["touch", path] => fs::write(fresh(root, path)?, "").map_err(say),
         ["text", path, text] => fs::write(fresh(root, path)?, text).map_err(say),
+        ["repeat", path, before, text, times, after] => {
+            let times = times.parse().map_err(|_| "not a number of times")?;
+            let text = [before, &text.repeat(times), after].concat();
+            fs::write(fresh(root, path)?, text).map_err(say)
+        }
         ["copy", old, new] => fs::copy(root.join(old), fresh(root, new)?)
             .map(drop)
             .map_err(say),
@@ -55,8 +60,8 @@ fn step(root: &Path, words: &[&str]) -> Result<(), String> {
         ["remove", path] => fs::remove_file(root.join(path)).map_err(say),
         _ => Err(
             "not a step: symlink TARGET PATH, hardlink OLD NEW, mode OCTAL PATH, fifo PATH, \
-             socket PATH, dir PATH, file PATH BYTES, touch PATH, text PATH TEXT, copy OLD NEW, \
-             move OLD NEW, remove PATH"
+             socket PATH, dir PATH, file PATH BYTES, touch PATH, text PATH TEXT, \
+             repeat PATH BEFORE TEXT TIMES AFTER, copy OLD NEW, move OLD NEW, remove PATH"
                 .into(),
         ),
     }

@@ -84,11 +84,15 @@ fn engine(source: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> {
     units.extend(entries(&own)?.into_iter().filter(is_unit));
 
     let changed = out.join("quickjs");
+    let zones = source.join("javascript/build/zones.mjs");
+    let tzdata = tools.packages()?.join("tzdata");
     let engine = out.join("engine.wasm");
     let steps = concat!(include_str!("javascript.rs"), include_str!("tools.rs"));
     Inputs::new(steps)
         .folder(&quickjs)?
         .folder(&own)?
+        .file(&zones)?
+        .file(&source.join("requirements.txt"))?
         .make(&engine, || {
             create(&changed)?;
             let interpreter = change(
@@ -96,6 +100,9 @@ fn engine(source: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> {
                 &read(&own.join("quickjs.changes"))?,
             )?;
             write(&changed.join("quickjs.c"), interpreter.as_bytes())?;
+            let mut command = tools.node()?;
+            command.arg(zones).args([&tzdata, &changed.join("zones.h")]);
+            run(command, &["the time zones could not be packed"])?;
             let mut link = tools.zig("cc");
             link.args(LINKER).arg("-o").arg(&engine);
             for unit in units {

@@ -76,6 +76,13 @@ pub fn typescript() -> Guest {
     }
 }
 
+/// What others wrote in the guests, package by package, with the texts of the licences it comes under.
+pub fn third_party_licenses() -> io::Result<String> {
+    let compressed: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/licenses.zst"));
+    let text = zstd::stream::decode_all(compressed)?;
+    String::from_utf8(text).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
 impl Guest {
     /// The name of the runtime, `python`, `javascript` or `typescript`.
     pub fn name(&self) -> &'static str {
@@ -131,6 +138,54 @@ mod tests {
             let component = guest.component().expect("decompresses");
             assert_eq!(component[..8], *b"\0asm\x0d\0\x01\0");
         }
+    }
+
+    /// Says which packages of a guest the list of licences lacks.
+    fn unlisted(packages: impl Iterator<Item = String>) -> Vec<String> {
+        let listed = third_party_licenses().expect("decompresses");
+        let is_listed = |package: &String| listed.contains(&format!("{package} ("));
+        packages.filter(|package| !is_listed(package)).collect()
+    }
+
+    /// `name version` of each package in a lock file of Cargo that comes from a registry.
+    fn crates(lock: &str) -> impl Iterator<Item = String> {
+        lock.split("[[package]]").skip(1).filter_map(|package| {
+            let value = |key: &str| {
+                let rest = package.split_once(&format!("\n{key} = \""))?.1;
+                Some(rest.split_once('"')?.0.to_owned())
+            };
+            value("source")?;
+            Some(format!("{} {}", value("name")?, value("version")?))
+        })
+    }
+
+    #[test]
+    fn every_package_in_a_guest_is_in_the_list_of_licences() {
+        const REMEDY: &str = "run runtimes/licenses/collect";
+        let crates_of_oxc = crates(include_str!("../typescript/Cargo.lock"));
+        assert_eq!(unlisted(crates_of_oxc), [""; 0], "{REMEDY}");
+
+        let sources = crates(include_str!("../sources/Cargo.lock"))
+            .filter(|package| package.contains("libquickjs") || package.contains("libsqlite"));
+        assert_eq!(unlisted(sources), [""; 0], "{REMEDY}");
+
+        let lock = include_str!("../javascript/package-lock.json");
+        let lock: serde_json::Value = serde_json::from_str(lock).expect("is JSON");
+        let packages = lock["packages"].as_object().expect("is an object").iter();
+        let of_node = packages
+            .filter(|(place, entry)| !place.is_empty() && entry["dev"] != true)
+            .map(|(place, entry)| {
+                let name = place.rsplit("node_modules/").next().unwrap_or(place);
+                format!("{name} {}", entry["version"].as_str().unwrap_or_default())
+            });
+        assert_eq!(unlisted(of_node), [""; 0], "{REMEDY}");
+
+        let wheels = include_str!("../requirements.txt").lines();
+        let wheels = wheels
+            .filter(|line| line.starts_with("componentize-py") || line.starts_with("tzdata"))
+            .filter_map(|line| line.strip_suffix(" \\"))
+            .map(|line| line.replace("==", " "));
+        assert_eq!(unlisted(wheels), [""; 0], "{REMEDY}");
     }
 
     #[test]

@@ -172,6 +172,9 @@ pub(crate) enum RuntimesAction {
         /// Print JSON
         #[arg(long)]
         json: bool,
+        /// Print what others wrote in them, and the texts of its licences
+        #[arg(long, conflicts_with = "json")]
+        licenses: bool,
     },
     /// Compile the interpreters for this machine, as their first use would
     Prepare {
@@ -184,7 +187,7 @@ pub(crate) enum RuntimesAction {
 impl Runtimes {
     fn json(&self) -> bool {
         match self.action {
-            RuntimesAction::List { json } | RuntimesAction::Prepare { json } => json,
+            RuntimesAction::List { json, .. } | RuntimesAction::Prepare { json } => json,
         }
     }
 }

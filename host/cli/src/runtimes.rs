@@ -10,9 +10,14 @@ use std::io::Write as _;
 use std::time::Duration;
 
 pub(crate) fn runtimes(args: &Runtimes) -> Result<u8, Failure> {
+    if let RuntimesAction::List { licenses: true, .. } = args.action {
+        let text = skillrun::third_party_licenses()?;
+        std::io::stdout().lock().write_all(text.as_bytes())?;
+        return Ok(0);
+    }
     let host = places::host(&Policy::default())?;
     let json = match args.action {
-        RuntimesAction::List { json } => json,
+        RuntimesAction::List { json, .. } => json,
         RuntimesAction::Prepare { json } => {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()

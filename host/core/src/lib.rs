@@ -61,3 +61,4 @@ pub use runtime::{Chunk, Live, Stream};
 pub use skill::{
     AllowedTools, Found, FrontMatter, Language, Library, Script, Skill, SkillError, Skipped, Value,
 };
+pub use skillrun_runtimes::third_party_licenses;

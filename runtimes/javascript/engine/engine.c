@@ -39,6 +39,7 @@ static JSValue make_binding(JSContext *ctx)
         { module_functions, module_function_count },
         { transpile_functions, transpile_function_count },
         { hash_functions, hash_function_count },
+        { zone_functions, zone_function_count },
     };
     JSValue binding = JS_NewObjectProto(ctx, JS_NULL);
     for (size_t i = 0; i < sizeof parts / sizeof *parts && !JS_IsException(binding); i++)

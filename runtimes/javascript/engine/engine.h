@@ -34,6 +34,8 @@ void memory_keep(void);
 /* Holds some memory back; gives it up when there is no other, for the error that says so. */
 void memory_reserve(void);
 void memory_open_reserve(void);
+/* Set when the memory could not be enlarged as usual; whoever does something about it resets it. */
+extern bool memory_is_short;
 
 /* files.c */
 extern const JSCFunctionListEntry file_functions[];
@@ -52,6 +54,8 @@ extern const int text_function_count;
 extern const JSCFunctionListEntry module_functions[];
 extern const int module_function_count;
 void modules_init(JSRuntime *runtime);
+/* Gives a module that was parsed its `import.meta`; negative with an exception pending. */
+int module_made(JSContext *ctx, JSModuleDef *module);
 
 /* system.c */
 extern const JSCFunctionListEntry system_functions[];
@@ -60,6 +64,12 @@ extern const int system_function_count;
 /* hashes.c */
 extern const JSCFunctionListEntry hash_functions[];
 extern const int hash_function_count;
+
+/* zones.c: how many seconds east of Greenwich local clocks are, at a time or when they show one. */
+extern const JSCFunctionListEntry zone_functions[];
+extern const int zone_function_count;
+int32_t local_offset(int64_t milliseconds);
+int32_t local_offset_of_wall(int64_t milliseconds);
 
 /* transpile.c: where a place in transpiled code comes from. False if the file was not transpiled. */
 extern const JSCFunctionListEntry transpile_functions[];

@@ -35,6 +35,7 @@ static struct block *top; /* the last block of the region that may grow */
 static bool wiping = true;
 static void *reserve;
 static bool reserve_is_open;
+bool memory_is_short;
 
 static uint32_t size_of(const struct block *block) { return block->size_and_flags & ~(uint32_t)FLAGS; }
 static bool is_free(const struct block *block) { return block->size_and_flags & FREE; }
@@ -165,6 +166,7 @@ static bool grow(uint32_t size)
     uint32_t pages = (wanted + WASM_PAGE - 1) / WASM_PAGE;
     size_t start = __builtin_wasm_memory_grow(0, pages);
     if (start == (size_t)-1) {
+        memory_is_short = true;
         pages = (size + 2 * HEADER + WASM_PAGE - 1) / WASM_PAGE;
         start = __builtin_wasm_memory_grow(0, pages);
         if (start == (size_t)-1)

@@ -163,6 +163,18 @@ static JSModuleDef *make(JSContext *ctx, const char *name, JSValueConst made)
     return module;
 }
 
+int module_made(JSContext *ctx, JSModuleDef *module)
+{
+    JSAtom name = JS_GetModuleName(ctx, module);
+    JSValue arguments[] = { JS_GetImportMeta(ctx, module), JS_AtomToString(ctx, name) };
+    JSValue done = JS_Call(ctx, meta_hook, JS_UNDEFINED, 2, (JSValueConst *)arguments);
+    JS_FreeAtom(ctx, name);
+    JS_FreeValue(ctx, arguments[0]);
+    JS_FreeValue(ctx, arguments[1]);
+    JS_FreeValue(ctx, done);
+    return JS_IsException(done) ? -1 : 0;
+}
+
 static JSModuleDef *compile(JSContext *ctx, const char *name, JSValueConst source)
 {
     size_t length;
@@ -182,13 +194,6 @@ static JSModuleDef *compile(JSContext *ctx, const char *name, JSValueConst sourc
     }
     JSModuleDef *definition = JS_VALUE_GET_PTR(module);
     JS_FreeValue(ctx, module);
-    JSValue arguments[] = { JS_GetImportMeta(ctx, definition), JS_NewString(ctx, name) };
-    JSValue done = JS_Call(ctx, meta_hook, JS_UNDEFINED, 2, (JSValueConst *)arguments);
-    JS_FreeValue(ctx, arguments[0]);
-    JS_FreeValue(ctx, arguments[1]);
-    if (JS_IsException(done))
-        return NULL;
-    JS_FreeValue(ctx, done);
     return definition;
 }
 

@@ -29,3 +29,7 @@ static const char *specifier_of(JSContext *ctx, JSValueConst value)
     JS_FreeCString(ctx, text);
     return result;
 }
+
+/* In heap.c. */
+static bool collect_in_need(JSRuntime *runtime);
+static bool collect_for(JSRuntime *runtime, size_t size);

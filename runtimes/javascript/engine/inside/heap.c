@@ -29,6 +29,30 @@ size_t interpreter_heap(JSRuntime *runtime)
     return runtime->malloc_state.malloc_size;
 }
 
+/* At the end of memory garbage is collected in two places. Where an object is made, which is where the interpreter collects
+ * anyway: once the memory could not be enlarged by as much as usual. And where something large is asked for in vain: what
+ * the interpreter is about to enlarge then is whole. Not for small things: an object may be half made. */
+enum { LARGE = 1 << 16, WORTH_IT = 1 << 18 };
+static size_t after_collection;
+
+static bool collect_in_need(JSRuntime *runtime)
+{
+    memory_is_short = false;
+    /* With little more than the last one left, a collection would take time for nothing. */
+    if (runtime->malloc_state.malloc_size < after_collection + WORTH_IT)
+        return false;
+    JS_RunGC(runtime);
+    after_collection = runtime->malloc_state.malloc_size;
+    return true;
+}
+
+static bool collect_for(JSRuntime *runtime, size_t size)
+{
+    if (size < LARGE || runtime->gc_phase != JS_GC_PHASE_NONE || runtime->in_out_of_memory)
+        return false;
+    return collect_in_need(runtime);
+}
+
 uint8_t *bytes_of(JSContext *ctx, JSValueConst value, size_t *size)
 {
     static uint8_t nothing[1];

@@ -1,11 +1,13 @@
 // Intl, which the engine lacks: English, with the numbers and numeric dates of some other languages.
 
+import { binding } from '../internal/binding.js';
 import { notImplemented } from '../internal/errors.js';
 import { collation, Collator, compareTexts } from './intl/collator.js';
-import { DateTimeFormat, localeDate, zoneFor, zoneText } from './intl/date_time_format.js';
+import { DateTimeFormat, localeDate } from './intl/date_time_format.js';
 import { canonicalList, Locale } from './intl/locales.js';
 import { NumberFormat } from './intl/number_format.js';
 import { ListFormat, PluralRules, RelativeTimeFormat, Segmenter } from './intl/words.js';
+import { localName } from './intl/zones.js';
 
 /** NumberFormat, DateTimeFormat and Collator may be called without `new`. */
 function callable(Class) {
@@ -36,7 +38,7 @@ function supportedValuesOf(key) {
     collation: ['default'],
     currency: ['CNY', 'EUR', 'GBP', 'JPY', 'USD'],
     numberingSystem: ['latn'],
-    timeZone: ['UTC'],
+    timeZone: binding.zoneList(),
     unit: ['day', 'hour', 'minute', 'second'],
   };
   if (!Object.hasOwn(known, key)) throw new RangeError(`Invalid key : ${key}`);
@@ -53,13 +55,14 @@ function tagged(Class, tag) {
 }
 
 const dateText = Date.prototype.toString;
+const { getTime } = Date.prototype;
 const timeText = Date.prototype.toTimeString;
 const collators = new Map();
 
 /** The engine leaves out the zone's name. */
 function withZone(text, date) {
   if (text === 'Invalid Date') return text;
-  return `${text} (${zoneText(zoneFor(undefined), Date.prototype.getTime.call(date), true)})`;
+  return `${text} (${localName(getTime.call(date))})`;
 }
 
 const methods = {

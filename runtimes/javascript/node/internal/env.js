@@ -8,7 +8,7 @@ const variables = {};
 let isLoaded = false;
 atStart(() => { isLoaded = false; });
 
-const { defineProperty, deleteProperty, get, getOwnPropertyDescriptor, has, ownKeys, set } = Reflect;
+const { defineProperty, deleteProperty, get, getOwnPropertyDescriptor, has, ownKeys } = Reflect;
 const plain = (value) => ({ value, writable: true, enumerable: true, configurable: true });
 
 function load() {
@@ -23,6 +23,12 @@ function toText(value) {
   return `${value}`;
 }
 
+function assign(target, key, descriptor) {
+  // Local time follows at once.
+  if (key === 'TZ') binding.setZone(descriptor.value);
+  return defineProperty(target, key, descriptor);
+}
+
 const handler = {
   get(target, key) {
     load();
@@ -31,7 +37,7 @@ const handler = {
   set(target, key, value) {
     load();
     if (typeof key === 'symbol') throw new TypeError('Cannot convert a Symbol value to a string');
-    return set(target, key, toText(value));
+    return assign(target, key, plain(toText(value)));
   },
   has(target, key) {
     load();
@@ -40,6 +46,7 @@ const handler = {
   deleteProperty(target, key) {
     load();
     deleteProperty(target, key);
+    if (key === 'TZ') binding.setZone(undefined);
     return true;
   },
   ownKeys(target) {
@@ -58,7 +65,7 @@ const handler = {
     if (!descriptor.configurable || !descriptor.writable || !descriptor.enumerable) {
       throw nodeError(TypeError, 'ERR_INVALID_OBJECT_DEFINE_PROPERTY', "'process.env' only accepts a configurable, writable, and enumerable data descriptor");
     }
-    return defineProperty(target, key, plain(toText(descriptor.value)));
+    return assign(target, key, plain(toText(descriptor.value)));
   },
 };
 

@@ -25,6 +25,7 @@ export const EPERM = -1;
 export const ENOENT = -2;
 export const EBADF = -9;
 export const EACCES = -13;
+export const EBUSY = -16;
 export const EEXIST = -17;
 export const EXDEV = -18;
 export const ENOTDIR = -20;
@@ -32,6 +33,7 @@ export const EISDIR = -21;
 export const EINVAL = -22;
 export const EROFS = -30;
 export const EPIPE = -32;
+export const ENAMETOOLONG = -36;
 export const ENOTEMPTY = -39;
 export const ELOOP = -40;
 

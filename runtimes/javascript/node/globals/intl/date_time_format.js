@@ -78,9 +78,12 @@ function readOptions(locales, options, required, defaults) {
 
 /** The time's fields on the clock of the zone. */
 function fieldsOf(time, zone) {
-  const date = new Date(time + zone.offset(time) * 60000);
+  const wall = time + zone.at(time).offset * 1000;
+  // At either end of what a Date can tell the calendar of 400 years towards the middle is the same one.
+  const shift = Math.abs(wall) > 8.64e15 ? 400 * Math.sign(wall) : 0;
+  const date = new Date(wall - (shift / 400) * 146097 * 86400000);
   return {
-    year: date.getUTCFullYear(),
+    year: date.getUTCFullYear() + shift,
     month: date.getUTCMonth(),
     day: date.getUTCDate(),
     weekday: date.getUTCDay(),
@@ -204,7 +207,7 @@ function formatToParts(own, value) {
   else if (fields.weekday && !fields.month && !fields.year && !fields.day) between = ' ';
   let parts = date.length && clock.length ? [...date, literal(between), ...clock] : [...date, ...clock];
   if (fields.timeZoneName) {
-    const name = { type: 'timeZoneName', value: zoneText(own.zone, time, fields.timeZoneName.startsWith('long')) };
+    const name = { type: 'timeZoneName', value: zoneText(own.zone, time, fields.timeZoneName) };
     const lead = parts.length === 0 ? [] : [literal(clock.length === 0 ? ', ' : ' ')];
     parts = [...parts, ...lead, name];
   }
@@ -279,5 +282,3 @@ export function localeDate(date, locales, options, kind) {
     .map((part) => part.value)
     .join('');
 }
-
-export { zoneText, zoneFor };

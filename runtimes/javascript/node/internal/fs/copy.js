@@ -6,6 +6,7 @@ import { EEXIST, EINVAL, EISDIR, ENOTDIR, uvException } from '../uv.js';
 import { invalidArgType, nodeError } from '../errors.js';
 import { validateBoolean, validateFunction, validateObject } from '../validators.js';
 import { toPath } from './arguments.js';
+import * as changes from './changes.js';
 import { constants } from './constants.js';
 import { copyFile } from './content.js';
 import { statusOf } from './descriptors.js';
@@ -56,7 +57,7 @@ function checkPaths(from, to, options) {
 
 function keepTimes(status, to) {
   const seconds = (whole, nano) => whole + nano / 1e9;
-  binding.utimes(absolute(to), seconds(status[5], status[6]), seconds(status[7], status[8]), true);
+  changes.utimes(absolute(to), seconds(status[5], status[6]), seconds(status[7], status[8]), true);
 }
 
 function exists(to) {
@@ -78,7 +79,7 @@ function file(from, to, source, target, options) {
       if (options.errorOnExist) throw exists(to);
       return;
     }
-    const result = binding.unlink(absolute(to));
+    const result = changes.unlink(absolute(to));
     if (result < 0) throw uvException(result, 'unlink', to);
   }
   copyFile(from, to, false);
@@ -90,7 +91,7 @@ function link(from, to, target, options) {
   if (typeof pointee === 'number') throw uvException(pointee, 'readlink', from);
   if (!options.verbatimSymlinks && !isAbsolute(pointee)) pointee = resolve(dirname(from), pointee);
   if (isThere(target)) removeTree(to);
-  const result = binding.symlink(pointee, absolute(to));
+  const result = changes.symlink(pointee, absolute(to));
   if (result < 0) throw uvException(result, 'symlink', pointee, to);
 }
 

@@ -3,6 +3,7 @@
 import { binding } from '../binding.js';
 import { absolute } from '../cwd.js';
 import { uvException } from '../uv.js';
+import * as changes from './changes.js';
 
 const NAMES = { __proto__: null, '/dev/stdin': 0, '/dev/stdout': 1, '/dev/stderr': 2 };
 const NULL_PATH = '/dev/null';
@@ -31,7 +32,7 @@ export function open(path, flags) {
     }
     if (whole === NULL_PATH) return NULL_FD;
   }
-  return binding.open(whole, flags);
+  return changes.open(whole, flags);
 }
 
 export function openOrThrow(path, flags) {
@@ -74,6 +75,11 @@ export function write(fd, bytes, offset, length, position) {
 
 export function statusOfFd(fd) {
   return fd === NULL_FD ? NULL_STATUS : binding.fstat(fd);
+}
+
+/** Whether what has this status can be written: 0, or a negative errno. */
+export function mayWrite(path, status) {
+  return status === NULL_STATUS ? 0 : changes.mayWrite(absolute(path), status);
 }
 
 export function statusOf(path, follow) {

@@ -8,6 +8,7 @@ import { EACCES, EEXIST, ENOENT, ENOTDIR, uvException } from '../uv.js';
 import { invalidArgType, invalidArgValue, nodeError, outOfRange } from '../errors.js';
 import { validateArray, validateInteger, validateObject } from '../validators.js';
 import { checkEncoding, encoded, isView, toBytes, toFd, toFlags, toMode, toOptions, toPath, toPosition, toSeconds } from './arguments.js';
+import * as changes from './changes.js';
 import { constants } from './constants.js';
 import * as files from './descriptors.js';
 import { makeStats } from './stats.js';
@@ -112,7 +113,7 @@ export const operations = {
       if (typeof status === 'number') throw uvException(status, 'access', path);
       // Only directories can be entered; no file is a program here, as none has that permission.
       if ((mode & X_OK) !== 0 && status[0] !== constants.S_IFDIR) throw uvException(EACCES, 'access', path);
-      if ((mode & W_OK) !== 0) checked(binding.access(absolute(path), mode & ~X_OK), 'access', path);
+      if ((mode & W_OK) !== 0) checked(files.mayWrite(path, status), 'access', path);
     };
   },
 
@@ -222,11 +223,11 @@ export const operations = {
   rmdir(path, options) {
     path = toPath(path);
     if (options?.recursive !== undefined) throw invalidArgValue('options.recursive', options.recursive, 'is no longer supported');
-    return () => checked(binding.rmdir(absolute(path)), 'rmdir', path);
+    return () => checked(changes.rmdir(absolute(path)), 'rmdir', path);
   },
-  unlink: onPath('unlink', (path) => binding.unlink(path)),
-  rename: onPaths('rename', (from, to) => binding.rename(from, to)),
-  link: onPaths('link', (from, to) => binding.link(from, to)),
+  unlink: onPath('unlink', changes.unlink),
+  rename: onPaths('rename', changes.rename),
+  link: onPaths('link', changes.link),
 
   symlink(target, path, type) {
     target = toPath(target, 'target');
@@ -234,7 +235,7 @@ export const operations = {
     if (type !== undefined && type !== null && !['dir', 'file', 'junction'].includes(type)) {
       throw invalidArgValue('type', type, "must be one of: 'dir', 'file', 'junction', null, undefined");
     }
-    return () => checked(binding.symlink(target, absolute(path)), 'symlink', target, path);
+    return () => checked(changes.symlink(target, absolute(path)), 'symlink', target, path);
   },
 
   readlink(path, options) {
@@ -281,13 +282,13 @@ export const operations = {
   utimes(path, atime, mtime) {
     path = toPath(path);
     const times = [toSeconds(atime), toSeconds(mtime)];
-    return () => checked(binding.utimes(absolute(path), times[0], times[1], true), 'utime', path);
+    return () => checked(changes.utimes(absolute(path), times[0], times[1], true), 'utime', path);
   },
 
   lutimes(path, atime, mtime) {
     path = toPath(path);
     const times = [toSeconds(atime), toSeconds(mtime)];
-    return () => checked(binding.utimes(absolute(path), times[0], times[1], false), 'lutime', path);
+    return () => checked(changes.utimes(absolute(path), times[0], times[1], false), 'lutime', path);
   },
 
   futimes(fd, atime, mtime) {
@@ -341,7 +342,7 @@ export const operations = {
     return () => {
       for (let attempt = 0; ; attempt++) {
         const path = mkdtempName(prefix);
-        const result = binding.mkdir(absolute(path));
+        const result = changes.mkdir(absolute(path));
         if (result === EEXIST && attempt < 100) continue;
         if (result < 0) throw uvException(result, 'mkdtemp', `${prefix}XXXXXX`);
         return encoded(path, encoding);

@@ -5,6 +5,7 @@ import { absolute } from '../cwd.js';
 import { EEXIST, ENOENT, ENOTDIR, ENOTEMPTY, EACCES, EPERM, uvException } from '../uv.js';
 import { nodeError } from '../errors.js';
 import { validateBoolean, validateObject, validateUint32 } from '../validators.js';
+import * as changes from './changes.js';
 import { encoded, toMode, toOptions, toPath } from './arguments.js';
 import { constants } from './constants.js';
 import { statusOf } from './descriptors.js';
@@ -30,7 +31,7 @@ function isDirectory(path) {
 }
 
 function makeDirectories(path) {
-  const result = binding.mkdir(absolute(path));
+  const result = changes.mkdir(absolute(path));
   if (result >= 0) return path;
   if (result === ENOENT || result === EACCES || result === EPERM) {
     const parent = dirname(path);
@@ -40,7 +41,7 @@ function makeDirectories(path) {
       throw uvException(result, 'mkdir', path);
     }
     const first = makeDirectories(parent);
-    const again = binding.mkdir(absolute(path));
+    const again = changes.mkdir(absolute(path));
     if (again < 0 && again !== EEXIST) throw uvException(again, 'mkdir', path);
     return first ?? path;
   }
@@ -68,12 +69,12 @@ export function removeTree(path) {
   const status = statusOf(path, false);
   if (typeof status === 'number') throw uvException(status, 'rm', path);
   if (status[0] !== S_IFDIR) {
-    const result = binding.unlink(absolute(path));
+    const result = changes.unlink(absolute(path));
     if (result < 0) throw uvException(result, 'unlink', path);
     return;
   }
   for (const { name } of entriesOf(path)) removeTree(join(path, name));
-  const result = binding.rmdir(absolute(path));
+  const result = changes.rmdir(absolute(path));
   if (result < 0) throw uvException(result, 'rmdir', path);
 }
 
@@ -94,11 +95,11 @@ export const trees = {
         try {
           return makeDirectories(path.replace(/(?<=.)\/+$/, ''));
         } catch (error) {
-          // Nothing above it can be made either: the path that was asked for is what says something.
-          throw error.path === '/' ? uvException(error.errno, 'mkdir', path) : error;
+          // As Node: the path that was asked for.
+          throw uvException(error.errno, 'mkdir', path);
         }
       }
-      const result = binding.mkdir(absolute(path).replace(/(?<=.)\/+$/, ''));
+      const result = changes.mkdir(absolute(path).replace(/(?<=.)\/+$/, ''));
       if (result < 0) throw uvException(result, 'mkdir', path);
       return undefined;
     };

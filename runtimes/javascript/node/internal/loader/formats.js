@@ -61,7 +61,18 @@ export function javascriptOf(source, name) {
   rememberSource(name, source.original);
   const made = binding.transpile(source.file, source.bytes, name);
   if (typeof made === 'string') return made.startsWith('#!') ? `//${made}` : made;
-  throw nodeError(SyntaxError, 'ERR_INVALID_TYPESCRIPT_SYNTAX', made[0]);
+  throw typeScriptError(made[0], name);
+}
+
+// What the transpiler says: the place, the line, a caret, the message.
+const DIAGNOSTIC = /^.*?:(\d+):\d+\n(.*\n.*\^)\n([^]*)$/;
+
+/** Shown as any error of a parser: the place comes before the message, in the stack itself. */
+function typeScriptError(text, name) {
+  const [, line, shown, message = text] = DIAGNOSTIC.exec(text) ?? [];
+  const error = nodeError(SyntaxError, 'ERR_INVALID_TYPESCRIPT_SYNTAX', message);
+  if (shown !== undefined) error.stack = `${name}:${line}\n${shown}\n\n${error.stack}`;
+  return error;
 }
 
 /** The function that the text of a CommonJS module is the body of. */

@@ -4,7 +4,7 @@ import { invalidArgValue, nodeError } from '../errors.js';
 
 // What `pathToFileURL` encodes, beside what is not ASCII.
 const UNSAFE = /[%\\\n\r\t?#\x00-\x20"<>^`{|}~\x7f-\uffff]/;
-const KEPT = /[^A-Za-z0-9\-_.!~*'();/:@&=+$,[\]|^]/g;
+const KEPT = /[^A-Za-z0-9\-_.!~*'();/:@&=+$,[\]|^]/gu;
 
 /** The `file:` URL of an absolute path. */
 export function urlOf(path) {

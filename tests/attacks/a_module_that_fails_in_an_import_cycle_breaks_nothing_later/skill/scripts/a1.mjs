@@ -1,0 +1,3 @@
+import './b1.mjs';
+import './missing.mjs';
+export const a = 1;

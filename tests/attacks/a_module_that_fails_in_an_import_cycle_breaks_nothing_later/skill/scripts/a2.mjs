@@ -1,0 +1,2 @@
+import './b2.mjs';
+export const a = 1;

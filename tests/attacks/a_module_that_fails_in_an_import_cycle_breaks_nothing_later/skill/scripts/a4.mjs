@@ -1,0 +1,2 @@
+import './b4.mjs';
+export const a = 1;

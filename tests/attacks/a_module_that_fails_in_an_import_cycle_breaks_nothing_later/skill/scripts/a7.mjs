@@ -1,0 +1,2 @@
+import './b7.mjs';
+export const a = 1;

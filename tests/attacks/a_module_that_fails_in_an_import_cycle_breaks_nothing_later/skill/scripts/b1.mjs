@@ -1,0 +1,2 @@
+import { a } from './a1.mjs';
+export const b = () => a;

@@ -1,0 +1,2 @@
+import { a } from './a3.mjs';
+export const b = () => a;

@@ -1,0 +1,2 @@
+import { nothing } from './a4.mjs';
+export const b = 1;

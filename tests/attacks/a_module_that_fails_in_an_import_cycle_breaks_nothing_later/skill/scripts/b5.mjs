@@ -1,0 +1,2 @@
+import { a } from './a5.mjs';
+export const b = () => a;

@@ -1,0 +1,2 @@
+import { a } from './a6.mjs';
+export const b = () => a;

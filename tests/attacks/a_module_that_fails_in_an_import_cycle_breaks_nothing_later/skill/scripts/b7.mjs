@@ -1,0 +1,2 @@
+import './a7.mjs';
+export const b = 1;

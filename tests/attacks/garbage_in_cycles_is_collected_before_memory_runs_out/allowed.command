@@ -1,0 +1,1 @@
+run --timeout 100s {skill} main.js

@@ -1,0 +1,1 @@
+run --timeout 30s {skill} main.js
