@@ -209,8 +209,11 @@ fn doctor_finds_everything_good() {
             "cache",
             "cache",
             "cache",
+            "native",
+            "programs",
             "python",
             "javascript",
+            "bash",
             "typescript"
         ]
     );
