@@ -46,6 +46,8 @@ pub(crate) enum Is {
     Equal(u64),
     Not(u64),
     Without(u64),
+    /// No address.
+    None,
 }
 
 impl Entry {
@@ -106,11 +108,11 @@ impl Test {
             Is::Equal(value) => (SeccompCmpOp::Eq, value),
             Is::Not(value) => (SeccompCmpOp::Ne, value),
             Is::Without(mask) => (SeccompCmpOp::MaskedEq(mask), 0),
+            Is::None => (SeccompCmpOp::Eq, 0),
         };
-        // The kernel takes 32 bits of each of these arguments, but for addresses, which are tested
-        // for being none.
-        let length = match self {
-            Test(1, Is::Equal(0)) => SeccompCmpArgLen::Qword,
+        // The kernel takes 32 bits of each of these arguments, but for addresses.
+        let length = match self.1 {
+            Is::None => SeccompCmpArgLen::Qword,
             _ => SeccompCmpArgLen::Dword,
         };
         SeccompCondition::new(self.0, length, compare, value)

@@ -24,33 +24,34 @@ const NAMESPACES: u64 = (libc::CLONE_NEWUSER
     | libc::CLONE_NEWCGROUP) as u64
     | libc::CLONE_NEWTIME as u64;
 
-/// A test that argument `number` is 0, by which calls on other processes become calls on oneself.
-const fn is_zero(number: u8) -> &'static [Test] {
-    match number {
-        0 => &[Test(0, Is::Equal(0))],
-        _ => &[Test(1, Is::Equal(0))],
-    }
-}
+/// The bits that tell datagram sockets, and raw ones, which become datagram sockets, from streams and
+/// packets in order.
+const DATAGRAMS: u64 = 0b1010;
+
+/// A test by which calls on other processes become calls on oneself.
+const ONESELF: &[Test] = &[Test(0, Is::Equal(0))];
 
 pub(super) const ALLOWED: &[Entry] = &[
     Entry::new("read and write what is open")
         .calls(calls![SYS_read, SYS_write, SYS_pread64, SYS_pwrite64, SYS_readv, SYS_writev, SYS_preadv, SYS_pwritev, SYS_preadv2, SYS_pwritev2, SYS_lseek, SYS_close, SYS_close_range, SYS_fsync, SYS_fdatasync, SYS_sync_file_range, SYS_ftruncate, SYS_flock, SYS_fcntl, SYS_dup, SYS_dup3, SYS_pipe2, SYS_splice, SYS_tee, SYS_sendfile, SYS_fadvise64, SYS_readahead]),
     Entry::new("files by name: Landlock says which")
-        .calls(calls![SYS_openat, SYS_openat2, SYS_newfstatat, SYS_fstat, SYS_statx, SYS_faccessat, SYS_faccessat2, SYS_readlinkat, SYS_getdents64, SYS_truncate, SYS_mkdirat, SYS_unlinkat, SYS_renameat2, SYS_linkat, SYS_symlinkat, SYS_mknodat, SYS_chdir, SYS_fchdir, SYS_getcwd, SYS_umask, SYS_statfs, SYS_fstatfs, SYS_inotify_init1, SYS_inotify_add_watch, SYS_inotify_rm_watch]),
+        .calls(calls![SYS_openat, SYS_openat2, SYS_newfstatat, SYS_fstat, SYS_statx, SYS_faccessat, SYS_faccessat2, SYS_readlinkat, SYS_getdents64, SYS_truncate, SYS_mkdirat, SYS_unlinkat, SYS_renameat2, SYS_linkat, SYS_symlinkat, SYS_mknodat, SYS_chdir, SYS_fchdir, SYS_getcwd, SYS_umask, SYS_statfs, SYS_fstatfs]),
+    Entry::new("news of files: Landlock does not say of which, and they hold names")
+        .only(Where::Namespaces)
+        .calls(calls![SYS_inotify_init1, SYS_inotify_add_watch, SYS_inotify_rm_watch]),
     Entry::new("what files say of themselves")
         .calls(calls![SYS_getxattr, SYS_lgetxattr, SYS_fgetxattr, SYS_listxattr, SYS_llistxattr, SYS_flistxattr]),
-    Entry::new("change what an open file says of itself; it was opened with leave")
-        .calls(calls![SYS_fchmod, SYS_fchown, SYS_fsetxattr, SYS_fremovexattr]),
     Entry::new(
-        "change what a file says of itself, by name: no layer but a file tree of its own says which",
+        "change what a file says of itself, by name or open, if only for reading: no layer but a file \
+         tree of its own says which",
     )
     .only(Where::Namespaces)
-    .calls(calls![SYS_fchmodat, SYS_fchownat, SYS_utimensat, SYS_setxattr, SYS_lsetxattr, SYS_removexattr, SYS_lremovexattr])
+    .calls(calls![SYS_fchmod, SYS_fchown, SYS_fsetxattr, SYS_fremovexattr, SYS_fchmodat, SYS_fchownat, SYS_utimensat, SYS_setxattr, SYS_lsetxattr, SYS_removexattr, SYS_lremovexattr])
     .call("fchmodat2", 452),
-    Entry::new("the time of an open file, which is the same call without a name")
+    Entry::new("the time of an open file, which is the same call without a name, and only to now")
         .only(Where::Landlock)
         .calls(calls![SYS_utimensat])
-        .when(&[&[Test(1, Is::Equal(0))]]),
+        .when(&[&[Test(1, Is::None), Test(2, Is::None)]]),
     Entry::new("memory").calls(calls![SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise, SYS_msync, SYS_mincore, SYS_mlock, SYS_munlock, SYS_brk, SYS_pkey_alloc, SYS_pkey_free, SYS_pkey_mprotect, SYS_membarrier]),
     Entry::new("threads and processes, but no namespaces")
         .calls(calls![SYS_clone])
@@ -67,17 +68,21 @@ pub(super) const ALLOWED: &[Entry] = &[
     Entry::new("fewer rights, and lower limits of one's own").calls(calls![SYS_capset, SYS_setrlimit, SYS_landlock_create_ruleset, SYS_landlock_add_rule, SYS_landlock_restrict_self, SYS_seccomp]),
     Entry::new("limits and turns of one's own, not of others")
         .calls(calls![SYS_prlimit64, SYS_sched_setaffinity, SYS_sched_setscheduler, SYS_sched_setparam])
-        .when(&[is_zero(0)]),
-    Entry::new("a priority of one's own, not of others")
-        .calls(calls![SYS_setpriority, SYS_ioprio_set])
-        .when(&[is_zero(1)]),
+        .when(&[ONESELF]),
+    Entry::new("a priority of one's own, not of others and not of all that the user has")
+        .calls(calls![SYS_setpriority])
+        .when(&[&[Test(0, Is::Equal(libc::PRIO_PROCESS as u64)), Test(1, Is::Equal(0))]]),
+    Entry::new("the same for disks")
+        .calls(calls![SYS_ioprio_set])
+        .when(&[&[Test(0, Is::Equal(1)), Test(1, Is::Equal(0))]]), // IOPRIO_WHO_PROCESS
     Entry::new("settings of one's own that loosen nothing").calls(calls![SYS_prctl]).when(&[
         &[Test(0, Is::Equal(libc::PR_SET_NAME as u64))],
         &[Test(0, Is::Equal(libc::PR_GET_NAME as u64))],
         &[Test(0, Is::Equal(libc::PR_SET_PDEATHSIG as u64))],
         &[Test(0, Is::Equal(libc::PR_GET_PDEATHSIG as u64))],
         &[Test(0, Is::Equal(libc::PR_GET_DUMPABLE as u64))],
-        &[Test(0, Is::Equal(libc::PR_SET_DUMPABLE as u64))],
+        // Closed to the keeper, a process could not be watched.
+        &[Test(0, Is::Equal(libc::PR_SET_DUMPABLE as u64)), Test(1, Is::Equal(1))],
         &[Test(0, Is::Equal(libc::PR_SET_NO_NEW_PRIVS as u64))],
         &[Test(0, Is::Equal(libc::PR_GET_NO_NEW_PRIVS as u64))],
         &[Test(0, Is::Equal(libc::PR_CAPBSET_READ as u64))],
@@ -100,10 +105,16 @@ pub(super) const ALLOWED: &[Entry] = &[
         Test(1, Is::Not(0x541c)), // TIOCLINUX, which can also paste
         Test(1, Is::Not(0x4004_9409)), // FICLONE
         Test(1, Is::Not(0x4020_940d)), // FICLONERANGE
+        Test(1, Is::Not(0x4008_6602)), // FS_IOC_SETFLAGS, on what is open for reading too
+        Test(1, Is::Not(0x4004_6602)), // FS_IOC32_SETFLAGS
+        Test(1, Is::Not(0x4008_7602)), // FS_IOC_SETVERSION
+        Test(1, Is::Not(0x401c_5820)), // FS_IOC_FSSETXATTR
     ]]),
-    Entry::new("pairs of sockets, to talk to one's own children")
-        .calls(calls![SYS_socketpair])
-        .when(&[&[Test(0, Is::Equal(libc::AF_UNIX as u64))]]),
+    Entry::new(
+        "pairs of sockets, to talk to one's own children; not of datagrams, which can be sent to others",
+    )
+    .calls(calls![SYS_socketpair])
+    .when(&[&[Test(0, Is::Equal(libc::AF_UNIX as u64)), Test(1, Is::Without(DATAGRAMS))]]),
     Entry::new("what is done with a socket that one has").calls(calls![SYS_sendto, SYS_recvfrom, SYS_sendmsg, SYS_recvmsg, SYS_sendmmsg, SYS_recvmmsg, SYS_shutdown, SYS_getsockname, SYS_getpeername, SYS_getsockopt, SYS_setsockopt]),
     Entry::new("the internet, and asking the kernel for its addresses")
         .only(Where::Network)
@@ -118,7 +129,7 @@ pub(super) const ALLOWED: &[Entry] = &[
         ]),
     Entry::new("connections").only(Where::Network).calls(calls![SYS_connect, SYS_bind, SYS_listen, SYS_accept4]),
     #[cfg(target_arch = "x86_64")]
-    Entry::new("older forms of the above, which this architecture still has").calls(calls![SYS_open, SYS_creat, SYS_stat, SYS_lstat, SYS_access, SYS_readlink, SYS_getdents, SYS_mkdir, SYS_rmdir, SYS_unlink, SYS_rename, SYS_renameat, SYS_link, SYS_symlink, SYS_mknod, SYS_dup2, SYS_pipe, SYS_poll, SYS_select, SYS_epoll_create, SYS_epoll_wait, SYS_eventfd, SYS_signalfd, SYS_inotify_init, SYS_fork, SYS_vfork, SYS_getpgrp, SYS_alarm, SYS_pause, SYS_time, SYS_arch_prctl]),
+    Entry::new("older forms of the above, which this architecture still has").calls(calls![SYS_open, SYS_creat, SYS_stat, SYS_lstat, SYS_access, SYS_readlink, SYS_getdents, SYS_mkdir, SYS_rmdir, SYS_unlink, SYS_rename, SYS_renameat, SYS_link, SYS_symlink, SYS_mknod, SYS_dup2, SYS_pipe, SYS_poll, SYS_select, SYS_epoll_create, SYS_epoll_wait, SYS_eventfd, SYS_signalfd, SYS_fork, SYS_vfork, SYS_getpgrp, SYS_alarm, SYS_pause, SYS_time, SYS_arch_prctl]),
     #[cfg(target_arch = "x86_64")]
     Entry::new("older forms of changing what a file says of itself, by name")
         .only(Where::Namespaces)
@@ -200,9 +211,13 @@ pub(super) const REFUSED: &[Entry] = &[
         SYS_vhangup
     ]),
     Entry::new("leaving the groups that a file may exclude").calls(calls![SYS_setgroups]),
-    Entry::new("what a file says of itself, by name, where nothing else says which")
+    Entry::new("what a file says of itself, where nothing else says of which")
         .only(Where::Landlock)
         .calls(calls![
+            SYS_fchmod,
+            SYS_fchown,
+            SYS_fsetxattr,
+            SYS_fremovexattr,
             SYS_fchmodat,
             SYS_fchownat,
             SYS_setxattr,
