@@ -42,6 +42,7 @@ const ROUND: Duration = Duration::from_micros(200);
 pub(crate) fn run(keeper: &Keeper, plan: &Plan, handles: Handles) -> Result<End, Unable> {
     let ids = Ids::choose();
     refuse_what_cannot_be_held(plan, &handles, &ids)?;
+    ids.own(&handles)?;
     let mut plan = plan.clone();
     if !ids.private {
         // The kernel counts all processes of the user, wherever they came from.

@@ -4,6 +4,7 @@
 //! limit on processes, and a hole in any other layer would be a hole in the machine. So it gets a
 //! number that owns nothing, and its places are mounted so that their owner's files are its own.
 
+use crate::linux::Handles;
 use crate::sys::{self, Fork, Wait};
 use crate::unable::{Step as _, Unable};
 use rustix::fs::{Mode, OFlags};
@@ -46,6 +47,25 @@ impl Ids {
             inside: (ORDINARY, ORDINARY),
             private: true,
         }
+    }
+
+    /// Gives the program its input and output, which the host made: it may open them again by name, as
+    /// `/dev/stdout`.
+    pub(crate) fn own(&self, handles: &Handles) -> Result<(), Unable> {
+        use rustix::fs::{FileType, fchown, fstat};
+        use rustix::process::{Gid, Uid};
+        if !self.private {
+            return Ok(());
+        }
+        let (user, group) = (Uid::from_raw(self.outside.0), Gid::from_raw(self.outside.1));
+        for handle in [&handles.stdin, &handles.stdout, &handles.stderr] {
+            let kind = fstat(handle).step("look at input and output")?.st_mode;
+            // Nothing else is the run's own.
+            if FileType::from_raw_mode(kind).is_fifo() {
+                fchown(handle, Some(user), Some(group)).step("give input and output away")?;
+            }
+        }
+        Ok(())
     }
 
     /// Makes these the ids of a process in a new user namespace.

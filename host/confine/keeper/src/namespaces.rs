@@ -12,16 +12,19 @@ use crate::pipe::{Listener, Teller, Word, pipe};
 use crate::root::{self, Trees};
 use crate::stand_in::StandIns;
 use crate::sys::{self, Fork, Wait};
+use crate::tree;
 use crate::unable::{Step as _, Unable};
 use crate::watch::{Watch, Why, verdict};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{DumpableBehavior, Pid, Signal};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 use skillrun_keeper::{End, Hold, Holds, Layer, Plan};
-use std::io::{PipeReader, Read as _, Write as _};
+use std::fs::File;
+use std::io::{PipeReader, Read as _, Seek as _, Write as _};
 
 pub(crate) fn run(keeper: &Keeper, plan: &Plan, mut handles: Handles) -> Result<End, Unable> {
     let ids = Ids::choose();
+    ids.own(&handles)?;
     let stand_ins = StandIns::make(plan, &mut handles)?;
     let trees = match ids.private {
         // Only root of the machine may change the ids of a mount.
@@ -50,6 +53,7 @@ pub(crate) fn run(keeper: &Keeper, plan: &Plan, mut handles: Handles) -> Result<
                 trees,
                 ids,
                 teller,
+                account: None,
             };
             first.live(wait)
         }
@@ -140,6 +144,9 @@ struct First<'a> {
     trees: Option<Trees>,
     ids: Ids,
     teller: Teller,
+    /// What this process and those that it buried wrote, where the keeper cannot look for itself: opened
+    /// before this process closes itself to others.
+    account: Option<File>,
 }
 
 impl First<'_> {
@@ -158,15 +165,29 @@ impl First<'_> {
             }
         };
         let Self {
-            teller, handles, ..
+            teller,
+            handles,
+            account,
+            ..
         } = self;
         drop(handles);
         // Nothing here needs a right any more.
         let _ = lockdown::give_up_rights(Rights::None);
+        let mut told = 0;
         while let Ok(Some(ended)) = sys::wait(-1, Wait::Block) {
             if ended.pid == program.as_raw_pid() {
                 teller.tell(&Word::Ended(ended.status));
                 break;
+            }
+            let written = account.as_ref().and_then(|mut account| {
+                let mut text = String::new();
+                account.rewind().ok()?;
+                account.read_to_string(&mut text).ok()?;
+                tree::written_by(&text)
+            });
+            if let Some(written) = written.filter(|written| *written > told) {
+                teller.tell(&Word::Written(written));
+                told = written;
             }
         }
         std::process::exit(0);
@@ -182,6 +203,9 @@ impl First<'_> {
         drop(wait);
         if self.ids.private {
             self.take_ids()?;
+        } else {
+            // Root's keeper needs nobody's leave to look.
+            self.account = File::open("/proc/self/io").ok();
         }
         // A change of ids undoes it, and the keeper may have died in between.
         die_with_keeper()?;
@@ -217,6 +241,11 @@ impl First<'_> {
     }
 
     fn become_program(self) -> ! {
+        // An ordinary user's keeper must be able to see what the program writes. Nobody is there yet
+        // from whom this copy of the first process would have to be closed.
+        if !self.ids.private {
+            let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable);
+        }
         let unable = match self.rules() {
             Ok(rules) => lockdown::become_program(
                 self.plan,

@@ -176,8 +176,14 @@ pub(crate) fn close_handles_on_exec() -> io::Result<()> {
     checked(done)
 }
 
-/// Makes every signal do again what it does by default.
+/// Makes every signal arrive again, and do what it does by default.
 pub(crate) fn reset_signals() {
+    // SAFETY: all-zero bytes are a valid set, the pointers are to a live set, and there is one thread.
+    unsafe {
+        let mut set: libc::sigset_t = zeroed();
+        libc::sigemptyset(&raw mut set);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const set, std::ptr::null_mut());
+    }
     for signal in 1..=libc::SIGRTMAX() {
         // SAFETY: the default action runs no code of this process. The call fails for the two signals
         // that cannot be changed, which then do what they always do.
@@ -185,16 +191,33 @@ pub(crate) fn reset_signals() {
     }
 }
 
-/// Keeps the signals that ask a process to end from ending this one.
+/// Keeps the signals that ask a process to end from ending this one, and the one that tells of the end
+/// of a child from being lost.
 pub(crate) fn hold_off_signals() {
     // SAFETY: all-zero bytes are a valid set, the pointers are to live sets, and there is one thread.
     unsafe {
         let mut set: libc::sigset_t = zeroed();
         libc::sigemptyset(&raw mut set);
-        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
+        let ends = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
+        for signal in ends.into_iter().chain([libc::SIGCHLD]) {
             libc::sigaddset(&raw mut set, signal);
         }
         libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+    }
+}
+
+/// A handle that can be read when a child has ended.
+pub(crate) fn ends_of_children() -> io::Result<OwnedFd> {
+    // SAFETY: all-zero bytes are a valid set, the pointer is to a live set, and a handle that the call
+    // returns is new and owned by nobody.
+    unsafe {
+        let mut set: libc::sigset_t = zeroed();
+        libc::sigemptyset(&raw mut set);
+        libc::sigaddset(&raw mut set, libc::SIGCHLD);
+        match libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) {
+            handle @ 0.. => Ok(OwnedFd::from_raw_fd(handle)),
+            _ => Err(io::Error::last_os_error()),
+        }
     }
 }
 

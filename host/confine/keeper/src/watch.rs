@@ -3,12 +3,14 @@
 use crate::cgroup::Cgroup;
 use crate::linux::Keeper;
 use crate::pipe::{Listener, Word};
+use crate::sys::{self, Wait};
 use crate::tree;
 use crate::unable::{Step as _, Unable};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use rustix::time::Timespec;
-use skillrun_keeper::{Plan, Spent, Stopped};
+use skillrun_keeper::{Backend, Plan, Spent, Stopped};
+use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
@@ -43,12 +45,20 @@ pub(crate) struct Watch<'a> {
     plan: &'a Plan,
     keeper: &'a Keeper,
     process: OwnedFd,
+    pid: i32,
     listener: Listener,
+    ends: OwnedFd,
     began: Option<Instant>,
     ended: Option<Instant>,
     status: Option<i32>,
     unable: Option<Unable>,
     peak: u64,
+    /// What orphans that have ended wrote, where it shows nowhere else.
+    written: u64,
+    /// What each process was last known to have written.
+    seen: BTreeMap<i32, u64>,
+    /// What orphans that have ended used.
+    buried: (Duration, u64),
 }
 
 impl<'a> Watch<'a> {
@@ -63,12 +73,17 @@ impl<'a> Watch<'a> {
             plan,
             keeper,
             process: pidfd_open(process, PidfdFlags::empty()).step("watch the program")?,
+            pid: process.as_raw_pid(),
             listener,
+            ends: sys::ends_of_children().step("watch the program")?,
             began: None,
             ended: None,
             status: None,
             unable: None,
             peak: 0,
+            written: 0,
+            seen: BTreeMap::new(),
+            buried: (Duration::ZERO, 0),
         })
     }
 
@@ -102,13 +117,17 @@ impl<'a> Watch<'a> {
                 PollFd::new(&self.process, PollFlags::IN),
                 PollFd::new(&self.keeper.control, PollFlags::IN),
                 PollFd::new(&self.listener, PollFlags::IN),
+                PollFd::new(&self.ends, PollFlags::IN),
             ];
             let timeout = Timespec::try_from(wait).unwrap_or_default();
             // Interrupted or not, what there is to see is seen in the next round.
             let _ = poll(&mut events, Some(&timeout));
-            let [process, control, words] = events.map(|event| !event.revents().is_empty());
+            let [process, control, words, ends] = events.map(|event| !event.revents().is_empty());
             if words {
                 self.listen();
+            }
+            if ends {
+                self.bury();
             }
             if process || self.status.is_some() || self.unable.is_some() {
                 return self.end(Why::Ended);
@@ -129,14 +148,33 @@ impl<'a> Watch<'a> {
             match word {
                 Word::Starts => self.began = Some(Instant::now()),
                 Word::Ended(status) => self.status = Some(status),
+                Word::Written(bytes) => self.written = bytes,
                 Word::Unable { step, why } => self.unable = Some(Unable { step, why }),
+            }
+        }
+    }
+
+    /// Buries orphans of the program that came to the keeper and have ended: as long as they are not,
+    /// they count as its processes.
+    fn bury(&mut self) {
+        let mut news = [0; 1024];
+        while let Ok(1..) = rustix::io::read(&self.ends, &mut news) {}
+        for child in tree::children(rustix::process::getpid().as_raw_pid()) {
+            // The program's own end is told by its handle.
+            if child == self.pid {
+                continue;
+            }
+            if let Ok(Some(ended)) = sys::wait(child, Wait::Look) {
+                self.buried.0 += ended.cpu;
+                self.buried.1 = self.buried.1.max(ended.peak);
             }
         }
     }
 
     /// Looks at what is only polled.
     fn look(&mut self) -> Option<Why> {
-        let processes = tree::descendants(rustix::process::getpid().as_raw_pid());
+        let own = rustix::process::getpid().as_raw_pid();
+        let mut processes = tree::descendants(own);
         let limits = &self.plan.limits;
         if self.keeper.group.is_none() {
             let mut memory = tree::rough_memory(&processes);
@@ -148,9 +186,21 @@ impl<'a> Watch<'a> {
                 return Some(Why::Memory);
             }
         }
-        let writable = self.plan.places.iter().any(|place| place.writable);
-        if writable && tree::written(&processes) > limits.disk {
-            return Some(Why::Disk);
+        // Without namespaces the scratch directory is one of the machine's.
+        let writable = self.plan.places.iter().any(|place| place.writable)
+            || self.plan.backend == Backend::Landlock;
+        // What the keeper buried counts as its own. A first process is closed to an ordinary user's
+        // keeper, as is what has not yet become the program; the one tells its count, the other has
+        // written nothing.
+        processes.push(own);
+        if self.plan.backend == Backend::Namespaces && !rustix::process::geteuid().is_root() {
+            processes.retain(|process| *process != self.pid);
+        }
+        if writable && self.began.is_some() {
+            let written = tree::written(&processes, &mut self.seen);
+            if written.saturating_add(self.written) > limits.disk {
+                return Some(Why::Disk);
+            }
         }
         None
     }
@@ -173,9 +223,10 @@ impl<'a> Watch<'a> {
     /// What it used; `peak` is what its largest process had.
     pub(crate) fn spent(&self, cpu: Duration, peak: u64) -> Spent {
         let of_group = self.keeper.group.as_ref().and_then(Cgroup::peak_memory);
+        let (buried, largest) = self.buried;
         Spent {
-            cpu,
-            peak_memory: of_group.unwrap_or(self.peak.max(peak)),
+            cpu: cpu + buried,
+            peak_memory: of_group.unwrap_or(self.peak.max(peak).max(largest)),
         }
     }
 }
