@@ -167,3 +167,30 @@ fn bytes(program: &BpfProgram) -> Vec<u8> {
     });
     instructions.flatten().collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_entry_says_why_and_names_calls() {
+        for entry in [table::ALLOWED, table::REFUSED, table::UNSUPPORTED]
+            .into_iter()
+            .flatten()
+        {
+            assert!(entry.why.len() > 3, "{}", entry.why);
+            assert!(entry.names().count() > 0, "{}", entry.why);
+        }
+    }
+
+    #[test]
+    fn the_filters_of_every_kind_of_program_are_programs() {
+        for backend in [Backend::Namespaces, Backend::Landlock] {
+            for network in [false, true] {
+                let filters = filters(backend, network).unwrap_or_default();
+                assert_eq!(filters.len(), 3, "{backend:?} {network}");
+                assert!(filters.iter().all(|filter| filter.len() % 8 == 0));
+            }
+        }
+    }
+}
