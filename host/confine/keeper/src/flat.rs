@@ -59,6 +59,7 @@ pub(crate) fn run(keeper: &Keeper, plan: &Plan, handles: Handles) -> Result<End,
         Fork::Parent(program) => program,
     };
     drop((teller, handles));
+    ids.look()?;
     let mut watch = Watch::new(keeper, &plan, program, listener)?;
     let why = watch.until_it_ends();
     let time = watch.time();

@@ -68,6 +68,18 @@ impl Ids {
         Ok(())
     }
 
+    /// Lets this process see what the program's processes use. Root of a container may lack the right to
+    /// look into those of others; as their own user it needs none, but all that they have.
+    pub(crate) fn look(&self) -> Result<(), Unable> {
+        if !self.private {
+            return Ok(());
+        }
+        sys::look_as(self.outside.0, self.outside.1);
+        let mut sets = rustix::thread::capabilities(None).step("look at the rights")?;
+        sets.effective = sets.permitted;
+        rustix::thread::set_capabilities(None, sets).step("keep the rights")
+    }
+
     /// Makes these the ids of a process in a new user namespace.
     pub(crate) fn map(&self, process: Pid) -> Result<(), Unable> {
         let process = process.as_raw_pid();

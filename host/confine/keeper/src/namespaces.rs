@@ -144,8 +144,8 @@ struct First<'a> {
     trees: Option<Trees>,
     ids: Ids,
     teller: Teller,
-    /// What this process and those that it buried wrote, where the keeper cannot look for itself: opened
-    /// before this process closes itself to others.
+    /// What this process and those that it buried wrote, where the keeper may not look: opened before
+    /// this process closes itself to others.
     account: Option<File>,
 }
 
@@ -201,11 +201,9 @@ impl First<'_> {
         die_with_keeper()?;
         wait.read_exact(&mut [0]).step("wait for the keeper")?;
         drop(wait);
+        self.account = File::open("/proc/self/io").ok();
         if self.ids.private {
             self.take_ids()?;
-        } else {
-            // Root's keeper needs nobody's leave to look.
-            self.account = File::open("/proc/self/io").ok();
         }
         // A change of ids undoes it, and the keeper may have died in between.
         die_with_keeper()?;
@@ -241,11 +239,9 @@ impl First<'_> {
     }
 
     fn become_program(self) -> ! {
-        // An ordinary user's keeper must be able to see what the program writes. Nobody is there yet
-        // from whom this copy of the first process would have to be closed.
-        if !self.ids.private {
-            let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable);
-        }
+        // The keeper must be able to see what the program writes. Nobody is there yet from whom this
+        // copy of the first process would have to be closed.
+        let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable);
         let unable = match self.rules() {
             Ok(rules) => lockdown::become_program(
                 self.plan,

@@ -189,11 +189,10 @@ impl<'a> Watch<'a> {
         // Without namespaces the scratch directory is one of the machine's.
         let writable = self.plan.places.iter().any(|place| place.writable)
             || self.plan.backend == Backend::Landlock;
-        // What the keeper buried counts as its own. A first process is closed to an ordinary user's
-        // keeper, as is what has not yet become the program; the one tells its count, the other has
-        // written nothing.
+        // What the keeper buried counts as its own. A first process is closed, and tells its count; what
+        // has not yet become the program has written nothing.
         processes.push(own);
-        if self.plan.backend == Backend::Namespaces && !rustix::process::geteuid().is_root() {
+        if self.plan.backend == Backend::Namespaces {
             processes.retain(|process| *process != self.pid);
         }
         if writable && self.began.is_some() {
