@@ -7,8 +7,10 @@ use skillrun_confine::Backend;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command};
 
-/// Trials that need more than a script.
-pub(super) const ALL: [(&str, fn(Way) -> Result<(), String>); 3] = [
+/// A trial that needs more than a script.
+type Ending = fn(Way) -> Result<(), String>;
+
+pub(super) const ALL: [(&str, Ending); 3] = [
     ("everything_dies_with_a_host_that_is_killed", killed),
     ("everything_is_gone_once_the_run_is_dropped", dropped),
     (

@@ -6,7 +6,7 @@ try() {
     said=$("$@" 2>&1 </dev/null)
     echo "$what: exit $?, $(head -1 <<<"$said")"
 }
-grep -E '^(NoNewPrivs|Seccomp|Seccomp_filters):' /proc/self/status
+grep -E '^(NoNewPrivs|Seccomp):' /proc/self/status
 echo "root: $([ "$(id -u)" = 0 ] && echo yes || echo no)"
 echo "groups: $(id -G | wc -w)"
 su -c id >/dev/null 2>&1 </dev/null
