@@ -7,10 +7,12 @@
 use crate::place::{End, Place};
 use crate::{setup, words};
 use libtest_mimic::{Failed, Trial};
+use skillrun_confine::{Backend, Confinement};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::LazyLock;
 
 /// The command of a folder without one.
 const COMMAND: &str = "run {skill} main.py";
@@ -26,15 +28,40 @@ const VOLATILE: [&str; 5] = [
 /// One trial for each folder of `tests/cases`.
 pub(crate) fn cases() -> Vec<Trial> {
     folders("cases")
-        .map(|(name, folder)| Trial::test(name, move || run(&folder, "").map(drop)))
+        .map(|(name, folder)| trial(name, folder, |folder| run(folder, "").map(drop)))
         .collect()
 }
 
 /// One trial for each folder of `tests/attacks`.
 pub(crate) fn attacks() -> Vec<Trial> {
     folders("attacks")
-        .map(|(name, folder)| Trial::test(name, move || attack(&folder)))
+        .map(|(name, folder)| trial(name, folder, attack))
         .collect()
+}
+
+/// A trial that is ignored, with the reason for its kind, if this machine lacks what it `needs`.
+fn trial(name: String, folder: PathBuf, run: fn(&Path) -> Result<(), Failed>) -> Trial {
+    let needs = fs::read_to_string(folder.join("needs")).unwrap_or_default();
+    let lacks = needs.split_whitespace().find(|word| !is_there(word));
+    let trial = Trial::test(name, move || run(&folder));
+    match lacks {
+        Some(word) => trial
+            .with_kind(format!("needs {word}"))
+            .with_ignored_flag(true),
+        None => trial,
+    }
+}
+
+/// Whether a way of confinement works here, or a program is where scripts see it.
+fn is_there(word: &str) -> bool {
+    if word == "namespaces" {
+        static NAMESPACES: LazyLock<bool> =
+            LazyLock::new(|| Confinement::with(Backend::Namespaces).is_ok());
+        return *NAMESPACES;
+    }
+    let folders = ["/usr/local/bin", "/usr/bin", "/bin"].iter();
+    let mut paths = folders.map(|folder| Path::new(folder).join(word));
+    paths.any(|path| path.is_file() && skillrun_confine::is_shown(&path))
 }
 
 fn folders(kind: &str) -> impl Iterator<Item = (String, PathBuf)> {
@@ -188,7 +215,7 @@ fn compare(base: &Path, end: &End) -> Result<(), Failed> {
 }
 
 /// The lines that differ, `-` wanted and `+` got, with their common start and end left out.
-fn difference(wanted: &str, got: &str) -> String {
+pub(crate) fn difference(wanted: &str, got: &str) -> String {
     let (wanted, got): (Vec<_>, Vec<_>) = (
         wanted.split_inclusive('\n').collect(),
         got.split_inclusive('\n').collect(),

@@ -35,6 +35,7 @@ mod folder;
 mod javascript;
 mod library;
 mod limits;
+mod native;
 mod node;
 mod place;
 mod requirements;
@@ -45,6 +46,9 @@ use libtest_mimic::{Arguments, Trial};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if let Ok(role) = std::env::var(native::ROLE) {
+        return native::host(&role);
+    }
     let arguments = Arguments::from_args();
     let mut trials: Vec<Trial> = Vec::new();
     for (kind, of_kind) in [
@@ -61,12 +65,17 @@ fn main() -> ExitCode {
         ("javascript", javascript::trials()),
         ("library", library::trials()),
         ("limits", limits::trials()),
+        ("native", native::trials()),
         ("node", node::trials()),
         ("requirement", requirements::trials()),
         ("case", folder::cases()),
         ("attack", folder::attacks()),
     ] {
-        trials.extend(of_kind.into_iter().map(|trial| trial.with_kind(kind)));
+        // A trial that is ignored has a reason in place of its kind.
+        trials.extend(of_kind.into_iter().map(|trial| match trial.kind() {
+            "" => trial.with_kind(kind),
+            _ => trial,
+        }));
     }
     if !arguments.list {
         place::prepare_runtimes();

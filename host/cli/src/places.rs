@@ -72,7 +72,11 @@ pub(crate) fn policy(named: Option<&Path>, skill: Option<&Path>) -> Result<Polic
     match usual
         .into_iter()
         .flatten()
-        .filter(|path| path.symlink_metadata().is_ok())
+        // An empty file says nothing; one stands where a script that is running must not make one.
+        .filter(|path| {
+            let meta = path.symlink_metadata();
+            meta.is_ok_and(|meta| !meta.is_file() || meta.len() > 0)
+        })
         .find(|path| !skill.is_some_and(|skill| lies_in(path, skill)))
     {
         Some(path) => Ok(Policy::load(&path)?),

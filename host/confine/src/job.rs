@@ -52,6 +52,8 @@ pub enum What {
     MissingFile(PathBuf),
     /// A directory that is not there, in a writable place, and that the program is not to make.
     MissingFolder(PathBuf),
+    /// A file with these contents, which exists nowhere else; only in namespaces.
+    Contents(Vec<u8>),
 }
 
 /// The private directory of a program.

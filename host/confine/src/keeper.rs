@@ -125,15 +125,22 @@ impl Keeper {
 
     /// Waits for what came of a trial.
     pub(crate) fn receive(&mut self) -> Result<End, Unable> {
-        let mut length = [0; 4];
-        let mut message = Vec::new();
-        let read = self.control.read_exact(&mut length).and_then(|()| {
-            message.resize(message_size(length)?, 0);
-            self.control.read_exact(&mut message)
-        });
-        match read {
-            Ok(()) => understand(&message).and_then(|message| result(message.report)),
-            Err(error) => Err(self.lost(error)),
+        let mut received = Vec::new();
+        loop {
+            match whole_message(&received) {
+                Ok(Some(message)) => {
+                    return understand(message).and_then(|message| result(message.report));
+                }
+                Ok(None) => {}
+                Err(error) => return Err(self.lost(error)),
+            }
+            let mut part = [0; 4096];
+            match self.control.read(&mut part) {
+                Ok(0) => return Err(self.lost(io::ErrorKind::UnexpectedEof.into())),
+                Ok(count) => received.extend_from_slice(&part[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.lost(error)),
+            }
         }
     }
 
@@ -183,11 +190,14 @@ impl Drop for Keeper {
     }
 }
 
-/// The size of a message that is led by these bytes.
-pub(crate) fn message_size(length: [u8; 4]) -> io::Result<usize> {
-    let size = usize::try_from(u32::from_ne_bytes(length)).unwrap_or(usize::MAX);
+/// The message that these bytes begin with, if all of it is there.
+pub(crate) fn whole_message(bytes: &[u8]) -> io::Result<Option<&[u8]>> {
+    let Some((length, rest)) = bytes.split_first_chunk::<4>() else {
+        return Ok(None);
+    };
+    let size = usize::try_from(u32::from_ne_bytes(*length)).unwrap_or(usize::MAX);
     match size {
-        0..=MAX_MESSAGE => Ok(size),
+        0..=MAX_MESSAGE => Ok(rest.get(..size)),
         _ => Err(io::ErrorKind::InvalidData.into()),
     }
 }

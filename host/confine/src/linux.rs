@@ -1,7 +1,7 @@
 //! Starting a program, and waiting for its end.
 
 use crate::filter::filter;
-use crate::keeper::{Executable, Keeper, message_size};
+use crate::keeper::{Executable, Keeper, whole_message};
 use crate::{Backend, End, Job, Limits, Unable, Unavailable, What};
 use skillrun_keeper::{MAX_PLACES, Plan};
 use std::ffi::OsString;
@@ -18,7 +18,7 @@ use tokio::net::unix::pipe;
 
 /// Directories and files of the machine that every program may read and execute: what interpreters
 /// and tools are made of. Nothing here is a person's.
-const SYSTEM: [&str; 20] = [
+const SYSTEM: [&str; 22] = [
     "/usr",
     "/bin",
     "/sbin",
@@ -36,8 +36,10 @@ const SYSTEM: [&str; 20] = [
     "/etc/localtime",
     "/etc/mime.types",
     "/etc/perl",
-    "/etc/pki",
-    "/etc/ssl",
+    "/etc/pki/ca-trust",
+    "/etc/pki/tls/certs",
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
     "/etc/terminfo",
 ];
 /// Whether every program sees this path of the machine, links resolved.
@@ -176,6 +178,8 @@ pub struct Running {
     /// Its standard error.
     pub stderr: Option<pipe::Receiver>,
     control: UnixStream,
+    /// What came of the keeper's message so far.
+    received: Vec<u8>,
     keeper: Keeper,
 }
 
@@ -190,23 +194,34 @@ impl Running {
             stdout: Some(pipe::Receiver::from_owned_fd(stdout)?),
             stderr: Some(pipe::Receiver::from_owned_fd(stderr)?),
             control: UnixStream::from_std(control)?,
+            received: Vec::new(),
             keeper,
         })
     }
 
+    /// Has the program and everything that it started ended now; [`Running::ended`] tells what it used.
+    pub fn stop(&self) {
+        // The keeper takes a closed socket for a host that gave up; its report still comes through.
+        let _ = self.keeper.control.shutdown(std::net::Shutdown::Write);
+    }
+
     /// Waits until the program and everything that it started has ended. Somebody must read its
     /// output meanwhile, or it waits for that.
+    ///
+    /// Dropped before it is done, it can be called again.
     pub async fn ended(&mut self) -> Result<End, Unable> {
-        let mut length = [0; 4];
-        let mut message = Vec::new();
-        let read = async {
-            self.control.read_exact(&mut length).await?;
-            message.resize(message_size(length)?, 0);
-            self.control.read_exact(&mut message).await
-        };
-        match read.await {
-            Ok(_) => self.keeper.finish(&message),
-            Err(error) => Err(self.keeper.lost(error)),
+        loop {
+            match whole_message(&self.received) {
+                Ok(Some(message)) => return self.keeper.finish(message),
+                Ok(None) => {}
+                Err(error) => return Err(self.keeper.lost(error)),
+            }
+            let mut part = [0; 4096];
+            match self.control.read(&mut part).await {
+                Ok(0) => return Err(self.keeper.lost(io::ErrorKind::UnexpectedEof.into())),
+                Ok(count) => self.received.extend_from_slice(&part[..count]),
+                Err(error) => return Err(self.keeper.lost(error)),
+            }
         }
     }
 }
@@ -233,18 +248,20 @@ fn plan(backend: Backend, job: Job) -> Result<(Plan, Vec<OwnedFd>), Unable> {
             let path = path.into_os_string().into_vec();
             Some(skillrun_keeper::Missing { path, folder })
         };
-        let missing = match place.what {
+        let (missing, contents) = match place.what {
             What::Open(handle) => {
                 handles.push(handle);
-                None
+                (None, None)
             }
-            What::MissingFile(path) => missing(path, false),
-            What::MissingFolder(path) => missing(path, true),
+            What::MissingFile(path) => (missing(path, false), None),
+            What::MissingFolder(path) => (missing(path, true), None),
+            What::Contents(contents) => (None, Some(contents)),
         };
         places.push(skillrun_keeper::Place {
             at: bytes(&place.at),
-            writable: place.writable && missing.is_none(),
+            writable: place.writable && missing.is_none() && contents.is_none(),
             missing,
+            contents,
         });
     }
     handles.push(job.scratch.handle);

@@ -6,8 +6,9 @@
 use crate::cgroup::Cgroup;
 use crate::ids::Ids;
 use crate::linux::{Handles, Keeper};
-use crate::lockdown::{self, Access, Rights, Rule, SIGNAL_SCOPE};
+use crate::lockdown::{self, Access, Rights, Rule, SIGNAL_SCOPE, TRUNCATE};
 use crate::pipe::{Teller, pipe};
+use crate::seal::Seals;
 use crate::sys::{self, Fork, Wait};
 use crate::unable::{Step as _, Unable};
 use crate::watch::{Watch, Why, verdict};
@@ -15,7 +16,7 @@ use crate::{root, tree};
 use rustix::process::{Pid, Signal, kill_process};
 use skillrun_keeper::{End, Hold, Holds, Layer, Plan};
 use std::ffi::OsStr;
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -36,12 +37,15 @@ const DEVICES: [&str; 6] = [
     "/dev/urandom",
     "/dev/tty",
 ];
+/// Directories in each other that are given back.
+const DEEPEST: usize = 300;
 /// Between two rounds of killing.
 const ROUND: Duration = Duration::from_micros(200);
 
 pub(crate) fn run(keeper: &Keeper, plan: &Plan, handles: Handles) -> Result<End, Unable> {
     let ids = Ids::choose()?;
     refuse_what_cannot_be_held(plan, &handles, &ids)?;
+    ids.own(&handles)?;
     let mut plan = plan.clone();
     if !ids.private {
         // The kernel counts all processes of the user, wherever they came from.
@@ -57,8 +61,16 @@ pub(crate) fn run(keeper: &Keeper, plan: &Plan, handles: Handles) -> Result<End,
         }
         Fork::Parent(program) => program,
     };
-    drop((teller, handles));
-    let mut watch = Watch::new(keeper, &plan, program, listener)?;
+    let Handles {
+        places,
+        stdin,
+        stdout,
+        stderr,
+        scratch,
+    } = handles;
+    drop((teller, stdin, stdout, stderr, scratch));
+    ids.look()?;
+    let mut watch = Watch::new(keeper, &plan, program, listener, Seals::default())?;
     let why = watch.until_it_ends();
     let time = watch.time();
     let (status, cpu, peak) = end_all(program, why);
@@ -66,7 +78,7 @@ pub(crate) fn run(keeper: &Keeper, plan: &Plan, handles: Handles) -> Result<End,
     debug_assert!(early.is_none(), "only a first process tells how it ended");
     let spent = watch.spent(cpu, peak);
     let stopped = verdict(why, status, keeper)?;
-    give_back(&plan, &ids);
+    give_back(&plan, &places, &ids);
 
     let mut layers = vec![
         Layer::Landlock,
@@ -97,10 +109,22 @@ pub(crate) fn run(keeper: &Keeper, plan: &Plan, handles: Handles) -> Result<End,
 /// What only a file tree of its own could hold.
 fn refuse_what_cannot_be_held(plan: &Plan, handles: &Handles, ids: &Ids) -> Result<(), Unable> {
     let version = sys::landlock_version();
+    if version < TRUNCATE {
+        return Err(Unable::new(
+            "hold files back",
+            format!("Landlock {version} cannot, version {TRUNCATE} (Linux 6.2) can"),
+        ));
+    }
     if version < SIGNAL_SCOPE && !ids.private {
         return Err(Unable::new(
             "hold signals back",
             format!("Landlock {version} cannot, version {SIGNAL_SCOPE} (Linux 6.12) can"),
+        ));
+    }
+    if plan.places.iter().any(|place| place.contents.is_some()) {
+        return Err(Unable::new(
+            "show a file that exists nowhere",
+            "without namespaces everything is seen where it really is",
         ));
     }
     if let Some((sealed, around)) = root::nested(plan).next() {
@@ -139,6 +163,10 @@ fn become_program(plan: &Plan, handles: &Handles, ids: &Ids, teller: &Teller) ->
         false => Rights::None,
     };
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
+    if let Err(error) = sys::yield_memory() {
+        teller.tell_unable(Unable::new("yield when memory runs out", error.to_string()));
+        std::process::exit(1);
+    }
     let unable = match rules(plan, handles) {
         Ok(rules) => lockdown::become_program(plan, handles, rules, rights, teller),
         Err(unable) => unable,
@@ -210,32 +238,54 @@ fn end_all(program: Pid, why: Why) -> (i32, Duration, u64) {
     }
 }
 
-/// Gives what a private user made in the places to the owner of each place.
-fn give_back(plan: &Plan, ids: &Ids) {
+/// Gives what a private user made in the places to the owner of each place. Others may be at work there, so
+/// nothing is named by a path: each entry is held, looked at, and given away by its handle.
+fn give_back(plan: &Plan, handles: &[Option<OwnedFd>], ids: &Ids) {
     if !ids.private {
         return;
     }
-    for place in plan.places.iter().filter(|place| place.writable) {
-        let top = Path::new(OsStr::from_bytes(&place.at));
-        let Ok(owner) = top.symlink_metadata() else {
+    let places = plan.places.iter().zip(handles);
+    for (_, handle) in places.filter(|(place, _)| place.writable) {
+        let Some(handle) = handle else { continue };
+        if let Ok(owner) = rustix::fs::fstat(handle) {
+            give_back_below(handle, ids.outside.0, (owner.st_uid, owner.st_gid));
+        }
+    }
+}
+
+fn give_back_below(top: &OwnedFd, from: u32, to: (u32, u32)) {
+    use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, chownat, fstat, openat};
+    use rustix::process::{Gid, Uid};
+    let list = |folder: BorrowedFd<'_>| {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let folder = openat(folder, ".", flags, Mode::empty())?;
+        Dir::read_from(&folder).map(|entries| (folder, entries))
+    };
+    let (user, group) = (Uid::from_raw(to.0), Gid::from_raw(to.1));
+    let mut open: Vec<_> = list(top.as_fd()).ok().into_iter().collect();
+    while let Some((folder, entries)) = open.last_mut() {
+        let Some(entry) = entries.next() else {
+            open.pop();
             continue;
         };
-        let mut open = vec![top.to_owned()];
-        while let Some(folder) = open.pop() {
-            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-                let Ok(meta) = entry.metadata() else { continue };
-                if meta.uid() == ids.outside.0 {
-                    // Of a link itself, never of what it points to.
-                    let _ = std::os::unix::fs::lchown(
-                        entry.path(),
-                        Some(owner.uid()),
-                        Some(owner.gid()),
-                    );
-                }
-                if meta.is_dir() {
-                    open.push(entry.path());
-                }
-            }
+        let Ok(entry) = entry else { continue };
+        if matches!(entry.file_name().to_bytes(), b"." | b"..") {
+            continue;
+        }
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let Ok(held) = openat(&*folder, entry.file_name(), flags, Mode::empty()) else {
+            continue;
+        };
+        let Ok(stat) = fstat(&held) else { continue };
+        if stat.st_uid == from {
+            let _ = chownat(&held, c"", Some(user), Some(group), AtFlags::EMPTY_PATH);
+        }
+        // As deep as there are handles for.
+        if FileType::from_raw_mode(stat.st_mode).is_dir()
+            && open.len() < DEEPEST
+            && let Ok(below) = list(held.as_fd())
+        {
+            open.push(below);
         }
     }
 }

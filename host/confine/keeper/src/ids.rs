@@ -4,6 +4,7 @@
 //! limit on processes, and a hole in any other layer would be a hole in the machine. So it gets a
 //! number that owns nothing, and its places are mounted so that their owner's files are its own.
 
+use crate::linux::Handles;
 use crate::sys::{self, Fork, Wait};
 use crate::unable::{Step as _, Unable};
 use rustix::fs::{Mode, OFlags};
@@ -34,6 +35,17 @@ impl Ids {
     pub(crate) fn choose() -> Result<Self, Unable> {
         let user = rustix::process::geteuid().as_raw();
         let group = rustix::process::getegid().as_raw();
+        let real = (
+            rustix::process::getuid().as_raw(),
+            rustix::process::getgid().as_raw(),
+        );
+        if real != (user, group) {
+            // Whatever it executes would be the other one again.
+            return Err(Unable::new(
+                "tell whose rights the program has",
+                format!("the host is user {} and acts as user {user}", real.0),
+            ));
+        }
         if user != 0 {
             return Ok(Self {
                 outside: (user, group),
@@ -64,6 +76,37 @@ impl Ids {
                 private: false,
             }),
         }
+    }
+
+    /// Gives the program its input and output, which the host made: it may open them again by name, as
+    /// `/dev/stdout`.
+    pub(crate) fn own(&self, handles: &Handles) -> Result<(), Unable> {
+        use rustix::fs::{FileType, fchown, fstat};
+        use rustix::process::{Gid, Uid};
+        if !self.private {
+            return Ok(());
+        }
+        let (user, group) = (Uid::from_raw(self.outside.0), Gid::from_raw(self.outside.1));
+        for handle in [&handles.stdin, &handles.stdout, &handles.stderr] {
+            let kind = fstat(handle).step("look at input and output")?.st_mode;
+            // Nothing else is the run's own.
+            if FileType::from_raw_mode(kind).is_fifo() {
+                fchown(handle, Some(user), Some(group)).step("give input and output away")?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets this process see what the program's processes use. Root of a container may lack the right to
+    /// look into those of others; as their own user it needs none, but all that they have.
+    pub(crate) fn look(&self) -> Result<(), Unable> {
+        if !self.private {
+            return Ok(());
+        }
+        sys::look_as(self.outside.0, self.outside.1);
+        let mut sets = rustix::thread::capabilities(None).step("look at the rights")?;
+        sets.effective = sets.permitted;
+        rustix::thread::set_capabilities(None, sets).step("keep the rights")
     }
 
     /// Makes these the ids of a process in a new user namespace.

@@ -122,10 +122,13 @@ fn receive(control: &OwnedFd, stdout: &OwnedFd, stderr: &OwnedFd) -> io::Result<
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
     let plan: Plan = postcard::from_bytes(&bytes).map_err(io::Error::other)?;
-    let places = plan.places.iter().map(|place| match place.missing {
-        Some(_) => Ok(None),
-        None => next().map(Some),
-    });
+    let places = plan
+        .places
+        .iter()
+        .map(|place| match (&place.missing, &place.contents) {
+            (None, None) => next().map(Some),
+            _ => Ok(None),
+        });
     let places = places.collect::<Result<Vec<_>, _>>()?;
     let handles = Handles {
         stdin,

@@ -21,6 +21,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
+/// Landlock before this version lets a program empty any file that its user may write.
+pub(crate) const TRUNCATE: i32 = 3;
 /// Landlock before this version lets a program signal any process of its user.
 pub(crate) const SIGNAL_SCOPE: i32 = 6;
 
@@ -137,8 +139,6 @@ fn restrict(
     for (number, handle) in (0..).zip([stdin, stdout, stderr]) {
         sys::put_standard(handle, number).step("connect input and output")?;
     }
-    // Whoever runs out of memory first, it is not the keeper. Files of /proc may be missing.
-    let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
     sys::close_handles_on_exec().step("close handles")?;
     limit(plan)?;
     give_up_rights(rights)?;

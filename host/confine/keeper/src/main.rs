@@ -25,7 +25,7 @@ mod pipe;
 #[cfg(target_os = "linux")]
 mod root;
 #[cfg(target_os = "linux")]
-mod stand_in;
+mod seal;
 #[cfg(target_os = "linux")]
 mod sys;
 #[cfg(target_os = "linux")]

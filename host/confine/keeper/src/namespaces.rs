@@ -10,19 +10,23 @@ use crate::linux::{Handles, Keeper};
 use crate::lockdown::{self, Rights};
 use crate::pipe::{Listener, Teller, Word, pipe};
 use crate::root::{self, Trees};
-use crate::stand_in::StandIns;
+use crate::seal::{Seals, StandIns};
 use crate::sys::{self, Fork, Wait};
+use crate::tree;
 use crate::unable::{Step as _, Unable};
 use crate::watch::{Watch, Why, verdict};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{DumpableBehavior, Pid, Signal};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 use skillrun_keeper::{End, Hold, Holds, Layer, Plan};
-use std::io::{PipeReader, Read as _, Write as _};
+use std::fs::File;
+use std::io::{PipeReader, Read as _, Seek as _, Write as _};
 
 pub(crate) fn run(keeper: &Keeper, plan: &Plan, mut handles: Handles) -> Result<End, Unable> {
     let ids = Ids::choose()?;
+    ids.own(&handles)?;
     let stand_ins = StandIns::make(plan, &mut handles)?;
+    let seals = Seals::of(plan, &handles)?;
     let trees = match ids.private {
         // Only root of the machine may change the ids of a mount.
         true => Some(Trees::of_places(plan, &handles, &ids)?),
@@ -50,6 +54,7 @@ pub(crate) fn run(keeper: &Keeper, plan: &Plan, mut handles: Handles) -> Result<
                 trees,
                 ids,
                 teller,
+                account: None,
             };
             first.live(wait)
         }
@@ -63,7 +68,7 @@ pub(crate) fn run(keeper: &Keeper, plan: &Plan, mut handles: Handles) -> Result<
         let _ = sys::wait(first.as_raw_pid(), Wait::Block);
         return Err(unable);
     }
-    let end = watch_over(keeper, plan, first, listener, &ids);
+    let end = watch_over(keeper, plan, first, listener, &ids, seals);
     drop(stand_ins);
     end
 }
@@ -74,9 +79,12 @@ fn watch_over(
     first: Pid,
     listener: Listener,
     ids: &Ids,
+    seals: Seals,
 ) -> Result<End, Unable> {
-    let mut watch = Watch::new(keeper, plan, first, listener)?;
+    let mut watch = Watch::new(keeper, plan, first, listener, seals)?;
     let mut why = watch.until_it_ends();
+    // What the kernel ends with the first process is counted nowhere.
+    let running = tree::cpu(&tree::descendants(rustix::process::getpid().as_raw_pid()));
     let _ = rustix::process::kill_process(first, Signal::KILL);
     let time = watch.time();
     let ended = sys::wait(first.as_raw_pid(), Wait::Block).step("wait for the first process")?;
@@ -90,7 +98,7 @@ fn watch_over(
         }
         None => 0,
     };
-    let spent = watch.spent(cpu, peak);
+    let spent = watch.spent(cpu.max(running), peak);
     let stopped = verdict(why, status, keeper)?;
     let mut layers = vec![
         Layer::UserNamespace,
@@ -140,6 +148,9 @@ struct First<'a> {
     trees: Option<Trees>,
     ids: Ids,
     teller: Teller,
+    /// What this process and those that it buried wrote, where the keeper may not look: opened before
+    /// this process closes itself to others.
+    account: Option<File>,
 }
 
 impl First<'_> {
@@ -158,15 +169,29 @@ impl First<'_> {
             }
         };
         let Self {
-            teller, handles, ..
+            teller,
+            handles,
+            account,
+            ..
         } = self;
         drop(handles);
         // Nothing here needs a right any more.
         let _ = lockdown::give_up_rights(Rights::None);
+        let mut told = 0;
         while let Ok(Some(ended)) = sys::wait(-1, Wait::Block) {
             if ended.pid == program.as_raw_pid() {
                 teller.tell(&Word::Ended(ended.status));
                 break;
+            }
+            let written = account.as_ref().and_then(|mut account| {
+                let mut text = String::new();
+                account.rewind().ok()?;
+                account.read_to_string(&mut text).ok()?;
+                tree::written_by(&text)
+            });
+            if let Some(written) = written.filter(|written| *written > told) {
+                teller.tell(&Word::Written(written));
+                told = written;
             }
         }
         std::process::exit(0);
@@ -180,6 +205,7 @@ impl First<'_> {
         die_with_keeper()?;
         wait.read_exact(&mut [0]).step("wait for the keeper")?;
         drop(wait);
+        self.account = File::open("/proc/self/io").ok();
         if self.ids.private {
             self.take_ids()?;
         }
@@ -190,6 +216,7 @@ impl First<'_> {
         if !gone[0].revents().is_empty() {
             std::process::exit(0);
         }
+        sys::yield_memory().step("yield when memory runs out")?;
         rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
             .step("close the first process to others")?;
         let trees = match self.trees.take() {
@@ -217,6 +244,9 @@ impl First<'_> {
     }
 
     fn become_program(self) -> ! {
+        // The keeper must be able to see what the program writes. Nobody is there yet from whom this
+        // copy of the first process would have to be closed.
+        let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable);
         let unable = match self.rules() {
             Ok(rules) => lockdown::become_program(
                 self.plan,

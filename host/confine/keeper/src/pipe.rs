@@ -15,6 +15,8 @@ pub(crate) enum Word {
     Starts,
     /// It has ended with this status of the kernel's.
     Ended(i32),
+    /// Its orphans that have ended wrote this many bytes to disks.
+    Written(u64),
     /// It never began.
     Unable { step: String, why: String },
 }

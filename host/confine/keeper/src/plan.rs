@@ -24,7 +24,7 @@ impl Backend {
 
 /// One program and everything that it may touch.
 ///
-/// Handles travel beside it: standard input first, then one for each place that is there, then the
+/// Handles travel beside it: standard input first, then one for each place that is open, then the
 /// scratch directory.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Plan {
@@ -61,6 +61,8 @@ pub struct Place {
     pub writable: bool,
     /// Something that is not there, and is not to be made by the program.
     pub missing: Option<Missing>,
+    /// A file with these contents, which exists nowhere else.
+    pub contents: Option<Vec<u8>>,
 }
 
 /// Something that is not there. An empty one stands in for it as long as the program runs.

@@ -56,6 +56,8 @@ pub enum Stopped {
     Disk,
     /// By the limit on its scratch directory.
     Scratch,
+    /// Because somebody else replaced what it must not change.
+    Seal,
 }
 
 /// What a program and its descendants used.

@@ -18,7 +18,7 @@ use std::fs;
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Component, Path, PathBuf};
 
 /// Devices that programs expect. None of them reaches anything: a program has no terminal, so `tty`
@@ -32,20 +32,22 @@ const HANDLES: [(&str, &str); 4] = [
     ("dev/stderr", "/proc/self/fd/2"),
 ];
 /// Mount points, links and five small files fit; nothing can be added by the program.
-const ROOT: &str = "size=4m,nr_inodes=4k,mode=755";
+const ROOT: &str = "nr_inodes=4k,mode=755";
+const ROOT_SIZE: u64 = 4 << 20;
 /// Shared memory, for programs that use it to talk to their own children.
 const SHARED: &str = "size=16m,nr_inodes=1k,mode=1777";
 
 /// Copies of mounts that are nowhere yet, one for each place.
-pub(crate) struct Trees(Vec<OwnedFd>);
+pub(crate) struct Trees(Vec<Option<OwnedFd>>);
 
 impl Trees {
     /// Copies the mount of each place, with the rights that the program is to have on it.
     pub(crate) fn of_places(plan: &Plan, handles: &Handles, ids: &Ids) -> Result<Self, Unable> {
         let trees = plan.places.iter().zip(&handles.places);
-        let trees = trees.map(|(place, handle)| match handle {
-            Some(handle) => Self::of_place(place, handle.as_fd(), ids),
-            None => Err(Unable::new("find a place", "it has no handle")),
+        let trees = trees.map(|(place, handle)| match (handle, &place.contents) {
+            (Some(handle), _) => Self::of_place(place, handle.as_fd(), ids).map(Some),
+            (None, Some(_)) => Ok(None),
+            (None, None) => Err(Unable::new("find a place", "it has no handle")),
         });
         trees.collect::<Result<_, _>>().map(Self)
     }
@@ -100,9 +102,13 @@ pub(crate) fn build(plan: &Plan, trees: Trees, ids: &Ids) -> Result<(), Unable> 
     let mut mounts = system(plan)?;
     mounts.extend(devices()?);
     for (place, tree) in plan.places.iter().zip(trees.0) {
+        let what = match (tree, &place.contents) {
+            (Some(tree), _) => What::Tree(tree),
+            (None, contents) => What::File(contents.clone().unwrap_or_default()),
+        };
         mounts.push(Mount {
             at: inside(&place.at)?,
-            what: What::Tree(tree),
+            what,
         });
     }
     mounts.push(Mount {
@@ -122,7 +128,13 @@ pub(crate) fn build(plan: &Plan, trees: Trees, ids: &Ids) -> Result<(), Unable> 
     let etc = etc(plan, ids);
 
     let nowhere = MountFlags::NOSUID | MountFlags::NODEV;
-    let memory = sys::text(ROOT.as_bytes()).step("name the root")?;
+    let contents = plan
+        .places
+        .iter()
+        .filter_map(|place| place.contents.as_ref());
+    let size = ROOT_SIZE + contents.map(|bytes| bytes.len() as u64 + 4096).sum::<u64>();
+    let memory = format!("size={size},{ROOT}");
+    let memory = sys::text(memory.as_bytes()).step("name the root")?;
     mount("root", "/tmp", "tmpfs", nowhere, Some(memory.as_c_str())).step("mount a root")?;
     rustix::process::chdir("/tmp").step("enter the root")?;
     for folder in ["dev", "etc", "proc"] {
@@ -159,6 +171,7 @@ struct Mount {
 enum What {
     Tree(OwnedFd),
     Memory(String),
+    File(Vec<u8>),
     Link(PathBuf),
 }
 
@@ -181,6 +194,21 @@ impl Mount {
                     flags,
                     Some(options.as_c_str()),
                 )?)
+            }
+            What::File(contents) => {
+                // It needs a place from which it can be mounted; the first of the free ones.
+                let numbers = (0..).map(|number| PathBuf::from(format!("dev/.file-{number}")));
+                let mut free = numbers.filter(|path| !path.exists());
+                let path = free.next().ok_or(io::ErrorKind::AlreadyExists)?;
+                fs::write(&path, contents)?;
+                fs::set_permissions(&path, fs::Permissions::from_mode(0o555))?;
+                let tree = copy_path(&path)?;
+                let attributes = attr::NOSUID | attr::NODEV | attr::RDONLY;
+                sys::set_mount(tree.as_fd(), attributes, false)?;
+                if fs::symlink_metadata(&self.at).is_err() {
+                    fs::write(&self.at, b"")?;
+                }
+                put_tree(tree.as_fd(), &self.at)
             }
             What::Tree(tree) => {
                 let kind = rustix::fs::fstat(&tree)?.st_mode;

@@ -74,28 +74,6 @@ pub(crate) fn wait(pid: i32, how: Wait) -> io::Result<Option<Waited>> {
     }
 }
 
-/// Buries children that have ended, all but `spared`, whose status somebody still wants.
-pub(crate) fn bury_others(spared: i32) -> Duration {
-    let mut cpu = Duration::ZERO;
-    loop {
-        // SAFETY: all-zero bytes are a valid siginfo_t, which consists of integers and pointers that
-        // nobody follows here.
-        let mut info: libc::siginfo_t = unsafe { zeroed() };
-        let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-        // SAFETY: the pointer is to a live value of the right type.
-        let looked = unsafe { libc::waitid(libc::P_ALL, 0, &raw mut info, flags) };
-        // SAFETY: the kernel filled it for a child, or left it zero.
-        let ended = unsafe { info.si_pid() };
-        if looked != 0 || ended == 0 || ended == spared {
-            return cpu;
-        }
-        match wait(ended, Wait::Look) {
-            Ok(Some(ended)) => cpu += ended.cpu,
-            _ => return cpu,
-        }
-    }
-}
-
 fn time(time: libc::timeval) -> Duration {
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     Duration::from_secs(seconds) + Duration::from_micros(u64::try_from(time.tv_usec).unwrap_or(0))
@@ -198,8 +176,14 @@ pub(crate) fn close_handles_on_exec() -> io::Result<()> {
     checked(done)
 }
 
-/// Makes every signal do again what it does by default.
+/// Makes every signal arrive again, and do what it does by default.
 pub(crate) fn reset_signals() {
+    // SAFETY: all-zero bytes are a valid set, the pointers are to a live set, and there is one thread.
+    unsafe {
+        let mut set: libc::sigset_t = zeroed();
+        libc::sigemptyset(&raw mut set);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const set, std::ptr::null_mut());
+    }
     for signal in 1..=libc::SIGRTMAX() {
         // SAFETY: the default action runs no code of this process. The call fails for the two signals
         // that cannot be changed, which then do what they always do.
@@ -207,16 +191,33 @@ pub(crate) fn reset_signals() {
     }
 }
 
-/// Keeps the signals that ask a process to end from ending this one.
+/// Keeps the signals that ask a process to end from ending this one, and the one that tells of the end
+/// of a child from being lost.
 pub(crate) fn hold_off_signals() {
     // SAFETY: all-zero bytes are a valid set, the pointers are to live sets, and there is one thread.
     unsafe {
         let mut set: libc::sigset_t = zeroed();
         libc::sigemptyset(&raw mut set);
-        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
+        let ends = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
+        for signal in ends.into_iter().chain([libc::SIGCHLD]) {
             libc::sigaddset(&raw mut set, signal);
         }
         libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+    }
+}
+
+/// A handle that can be read when a child has ended.
+pub(crate) fn ends_of_children() -> io::Result<OwnedFd> {
+    // SAFETY: all-zero bytes are a valid set, the pointer is to a live set, and a handle that the call
+    // returns is new and owned by nobody.
+    unsafe {
+        let mut set: libc::sigset_t = zeroed();
+        libc::sigemptyset(&raw mut set);
+        libc::sigaddset(&raw mut set, libc::SIGCHLD);
+        match libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) {
+            handle @ 0.. => Ok(OwnedFd::from_raw_fd(handle)),
+            _ => Err(io::Error::last_os_error()),
+        }
     }
 }
 
@@ -281,10 +282,25 @@ pub(crate) fn can_make_user_namespace() -> bool {
     unsafe { libc::unshare(libc::CLONE_NEWUSER) == 0 }
 }
 
+/// Has the kernel, should memory run out, end this process and what it starts before the keeper.
+pub(crate) fn yield_memory() -> io::Result<()> {
+    std::fs::write("/proc/self/oom_score_adj", "1000")
+}
+
 /// How this process filters its calls: 2 means by a program.
 pub(crate) fn seccomp_mode() -> i32 {
     // SAFETY: the call takes numbers only and tells a number.
     unsafe { libc::prctl(libc::PR_GET_SECCOMP, 0, 0, 0, 0) }
+}
+
+/// Has this process look at files, and at other processes, as this user and group.
+pub(crate) fn look_as(user: u32, group: u32) {
+    // SAFETY: the calls take numbers only, and there is one thread. They tell no failure; whoever then
+    // cannot look meets that when he does.
+    unsafe {
+        libc::setfsgid(group);
+        libc::setfsuid(user);
+    }
 }
 
 /// A path or name as the kernel takes it.

@@ -1,7 +1,10 @@
 //! What the processes of a run are and use, read from `/proc`.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 /// Bytes for each file at least: a limit in bytes alone would let empty files fill memory.
 pub(crate) const BYTES_PER_FILE: u64 = 4096;
@@ -23,7 +26,7 @@ pub(crate) fn descendants(of: i32) -> Vec<i32> {
 }
 
 /// The children of all threads of a process.
-fn children(of: i32) -> Vec<i32> {
+pub(crate) fn children(of: i32) -> Vec<i32> {
     let Ok(threads) = fs::read_dir(format!("/proc/{of}/task")) else {
         return Vec::new();
     };
@@ -41,39 +44,71 @@ fn numbers(text: &str) -> Vec<i32> {
 
 /// Bytes of memory that these processes have, shared ones counted for each: cheap, and too much.
 pub(crate) fn rough_memory(processes: &[i32]) -> u64 {
-    let resident = processes.iter().filter_map(|process| {
-        let text = fs::read_to_string(format!("/proc/{process}/statm")).ok()?;
-        text.split_ascii_whitespace().nth(1)?.parse::<u64>().ok()
-    });
-    resident.sum::<u64>() * page_size()
+    processes.iter().map(|process| resident(*process)).sum()
+}
+
+fn resident(process: i32) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{process}/statm")).unwrap_or_default();
+    let pages = text.split_ascii_whitespace().nth(1);
+    pages
+        .and_then(|pages| pages.parse::<u64>().ok())
+        .unwrap_or(0)
+        * page_size()
 }
 
 /// Bytes of memory that these processes have for themselves, each page counted once; what is only
 /// a part of a file is the machine's to give back. Costs a walk over all of it.
 pub(crate) fn memory(processes: &[i32]) -> u64 {
-    let own = processes.iter().filter_map(|process| {
-        let text = fs::read_to_string(format!("/proc/{process}/smaps_rollup")).ok()?;
+    let own = processes.iter().map(|process| {
+        let Ok(text) = fs::read_to_string(format!("/proc/{process}/smaps_rollup")) else {
+            // A process can close itself to such looks, but not to this one.
+            return resident(*process);
+        };
         let kilobytes = text.lines().filter_map(|line| {
             let (name, rest) = line.split_once(':')?;
             let counts = matches!(name, "Pss_Anon" | "Pss_Shmem" | "SwapPss");
             let number = rest.trim().strip_suffix(" kB")?.trim().parse::<u64>();
             number.ok().filter(|_| counts)
         });
-        Some(kilobytes.sum::<u64>() * 1024)
+        kilobytes.sum::<u64>() * 1024
     });
     own.sum()
 }
 
-/// Bytes that these processes, and those of their children that have ended, wrote to disks.
-pub(crate) fn written(processes: &[i32]) -> u64 {
-    let bytes = processes.iter().filter_map(|process| {
-        let text = fs::read_to_string(format!("/proc/{process}/io")).ok()?;
-        let line = text
-            .lines()
-            .find_map(|line| line.strip_prefix("write_bytes: "))?;
-        line.trim().parse::<u64>().ok()
-    });
-    bytes.sum()
+/// Bytes that these processes, and those of their children that were waited for, wrote to disks.
+///
+/// `seen` holds what each was last known to have written: of one that has ended, and was not waited
+/// for, nothing more can be learnt. Who closed himself to such looks may have written any number.
+pub(crate) fn written(processes: &[i32], seen: &mut BTreeMap<i32, u64>) -> u64 {
+    let last = std::mem::take(seen);
+    for process in processes {
+        let bytes = match fs::read_to_string(format!("/proc/{process}/io")) {
+            Ok(text) => written_by(&text).unwrap_or(0),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                match has_memory(*process) {
+                    true => u64::MAX,
+                    false => last.get(process).copied().unwrap_or(0),
+                }
+            }
+            Err(_) => 0,
+        };
+        seen.insert(*process, bytes);
+    }
+    seen.values().copied().fold(0, u64::saturating_add)
+}
+
+/// Whether a process is still one, and not on its way out.
+fn has_memory(process: i32) -> bool {
+    let text = fs::read_to_string(format!("/proc/{process}/statm")).unwrap_or_default();
+    let pages = text.split_ascii_whitespace().next();
+    pages.is_some_and(|pages| pages != "0")
+}
+
+/// The same from the text of one process's account.
+pub(crate) fn written_by(account: &str) -> Option<u64> {
+    let mut lines = account.lines();
+    let bytes = lines.find_map(|line| line.strip_prefix("write_bytes: "))?;
+    bytes.trim().parse().ok()
 }
 
 /// Whether everything in a directory takes more than `most` bytes, each file and directory at least
@@ -83,7 +118,11 @@ pub(crate) fn is_larger(folder: &Path, most: u64) -> bool {
     let mut taken = 0u64;
     let mut open = vec![folder.to_owned()];
     while let Some(folder) = open.pop() {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        // What closes itself to the count has something to hide.
+        let Ok(entries) = fs::read_dir(folder) else {
+            return true;
+        };
+        for entry in entries.flatten() {
             let Ok(meta) = entry.metadata() else { continue };
             taken += (meta.blocks() * 512).max(BYTES_PER_FILE);
             if taken > most {
@@ -95,6 +134,25 @@ pub(crate) fn is_larger(folder: &Path, most: u64) -> bool {
         }
     }
     false
+}
+
+/// The processor time of these processes and of those of their children that were waited for.
+pub(crate) fn cpu(processes: &[i32]) -> Duration {
+    let ticks = processes.iter().filter_map(|process| {
+        let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        let fields = text
+            .rsplit_once(')')?
+            .1
+            .split_ascii_whitespace()
+            .skip(11)
+            .take(4);
+        Some(
+            fields
+                .filter_map(|field| field.parse::<u64>().ok())
+                .sum::<u64>(),
+        )
+    });
+    Duration::from_millis(ticks.sum::<u64>() * 1000 / rustix::param::clock_ticks_per_second())
 }
 
 /// Processes and threads that a user has.

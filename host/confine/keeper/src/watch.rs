@@ -3,12 +3,15 @@
 use crate::cgroup::Cgroup;
 use crate::linux::Keeper;
 use crate::pipe::{Listener, Word};
+use crate::seal::Seals;
+use crate::sys::{self, Wait};
+use crate::tree;
 use crate::unable::{Step as _, Unable};
-use crate::{sys, tree};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use rustix::time::Timespec;
 use skillrun_keeper::{Backend, Plan, Spent, Stopped};
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
@@ -35,6 +38,8 @@ pub(crate) enum Why {
     Disk,
     /// The limit on the scratch directory is met.
     Scratch,
+    /// Somebody replaced what the program must not change, which takes its seal off.
+    Seal,
     /// The host gave up or died.
     HostGone,
     /// The set-up did not come to its end.
@@ -48,14 +53,21 @@ pub(crate) struct Watch<'a> {
     plan: &'a Plan,
     keeper: &'a Keeper,
     process: OwnedFd,
+    pid: i32,
     listener: Listener,
+    seals: Seals,
+    ends: OwnedFd,
     began: Option<Instant>,
     ended: Option<Instant>,
     status: Option<i32>,
     unable: Option<Unable>,
     peak: u64,
-    number: i32,
-    orphans: Duration,
+    /// What orphans that have ended wrote, where it shows nowhere else.
+    written: u64,
+    /// What each process was last known to have written.
+    seen: BTreeMap<i32, u64>,
+    /// What orphans that have ended used.
+    buried: (Duration, u64),
 }
 
 impl<'a> Watch<'a> {
@@ -65,19 +77,24 @@ impl<'a> Watch<'a> {
         plan: &'a Plan,
         process: Pid,
         listener: Listener,
+        seals: Seals,
     ) -> Result<Self, Unable> {
         Ok(Self {
             plan,
             keeper,
             process: pidfd_open(process, PidfdFlags::empty()).step("watch the program")?,
+            pid: process.as_raw_pid(),
             listener,
+            seals,
+            ends: sys::ends_of_children().step("watch the program")?,
             began: None,
             ended: None,
             status: None,
             unable: None,
             peak: 0,
-            number: process.as_raw_pid(),
-            orphans: Duration::ZERO,
+            written: 0,
+            seen: BTreeMap::new(),
+            buried: (Duration::ZERO, 0),
         })
     }
 
@@ -110,16 +127,20 @@ impl<'a> Watch<'a> {
             let mut events = [
                 PollFd::new(&self.process, PollFlags::IN),
                 PollFd::new(&self.keeper.control, PollFlags::IN),
+                PollFd::new(&self.ends, PollFlags::IN),
                 PollFd::new(&self.listener, PollFlags::IN),
             ];
             // A pipe that nobody writes any more would wake it for ever.
-            let open = if self.listener.is_open() { 3 } else { 2 };
+            let open = events.len() - usize::from(!self.listener.is_open());
             let timeout = Timespec::try_from(wait).unwrap_or_default();
             // Interrupted or not, what there is to see is seen in the next round.
             let _ = poll(&mut events[..open], Some(&timeout));
-            let [process, control, words] = events.map(|event| !event.revents().is_empty());
+            let [process, control, ends, words] = events.map(|event| !event.revents().is_empty());
             if words {
                 self.listen();
+            }
+            if ends {
+                self.bury();
             }
             if process || self.status.is_some() || self.unable.is_some() {
                 return self.end(Why::Ended);
@@ -140,16 +161,36 @@ impl<'a> Watch<'a> {
             match word {
                 Word::Starts => self.began = Some(Instant::now()),
                 Word::Ended(status) => self.status = Some(status),
+                Word::Written(bytes) => self.written = bytes,
                 Word::Unable { step, why } => self.unable = Some(Unable { step, why }),
+            }
+        }
+    }
+
+    /// Buries orphans of the program that came to the keeper and have ended: as long as they are not,
+    /// they count as its processes.
+    fn bury(&mut self) {
+        let mut news = [0; 1024];
+        while let Ok(1..) = rustix::io::read(&self.ends, &mut news) {}
+        for child in tree::children(rustix::process::getpid().as_raw_pid()) {
+            // The program's own end is told by its handle.
+            if child == self.pid {
+                continue;
+            }
+            if let Ok(Some(ended)) = sys::wait(child, Wait::Look) {
+                self.buried.0 += ended.cpu;
+                self.buried.1 = self.buried.1.max(ended.peak);
             }
         }
     }
 
     /// Looks at what is only polled.
     fn look(&mut self) -> Option<Why> {
-        // Orphans come here where no first process takes them in; dead ones count as processes.
-        self.orphans += sys::bury_others(self.number);
-        let processes = tree::descendants(rustix::process::getpid().as_raw_pid());
+        if self.seals.are_broken() {
+            return Some(Why::Seal);
+        }
+        let own = rustix::process::getpid().as_raw_pid();
+        let mut processes = tree::descendants(own);
         let limits = &self.plan.limits;
         if self.keeper.group.is_none() {
             let mut memory = tree::rough_memory(&processes);
@@ -161,9 +202,20 @@ impl<'a> Watch<'a> {
                 return Some(Why::Memory);
             }
         }
-        let writable = self.plan.places.iter().any(|place| place.writable);
-        if writable && tree::written(&processes) > limits.disk {
-            return Some(Why::Disk);
+        // Without namespaces the scratch directory is one of the machine's.
+        let writable = self.plan.places.iter().any(|place| place.writable)
+            || self.plan.backend == Backend::Landlock;
+        // What the keeper buried counts as its own. A first process is closed, and tells its count; what
+        // has not yet become the program has written nothing.
+        processes.push(own);
+        if self.plan.backend == Backend::Namespaces {
+            processes.retain(|process| *process != self.pid);
+        }
+        if writable && self.began.is_some() {
+            let written = tree::written(&processes, &mut self.seen);
+            if written.saturating_add(self.written) > limits.disk {
+                return Some(Why::Disk);
+            }
         }
         if self.plan.backend == Backend::Landlock {
             let scratch = &self.plan.scratch;
@@ -193,9 +245,10 @@ impl<'a> Watch<'a> {
     /// What it used; `peak` is what its largest process had.
     pub(crate) fn spent(&self, cpu: Duration, peak: u64) -> Spent {
         let of_group = self.keeper.group.as_ref().and_then(Cgroup::peak_memory);
+        let (buried, largest) = self.buried;
         Spent {
-            cpu: cpu + self.orphans,
-            peak_memory: of_group.unwrap_or(self.peak.max(peak)),
+            cpu: cpu + buried,
+            peak_memory: of_group.unwrap_or(self.peak.max(peak).max(largest)),
         }
     }
 }
@@ -208,6 +261,7 @@ pub(crate) fn verdict(why: Why, status: i32, keeper: &Keeper) -> Result<Stopped,
         Why::Memory => Ok(Stopped::Memory),
         Why::Disk => Ok(Stopped::Disk),
         Why::Scratch => Ok(Stopped::Scratch),
+        Why::Seal => Ok(Stopped::Seal),
         Why::HostGone => Ok(Stopped::Signaled(libc::SIGKILL)),
         Why::SetUp => lost("it did not start"),
         Why::Lost => lost("its first process died"),

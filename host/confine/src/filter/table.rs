@@ -6,7 +6,7 @@
 //! dangerous are allowed with a test on these.
 //!
 //! Kept out by their absence, among others: `clone3` (its flags are in memory, where no filter sees
-//! them; libc falls back to `clone`), `io_uring_*` (a second way to make calls, past this table),
+//! them; libc falls back to `clone`), `openat2` (so is its mode), `io_uring_*` (a second way to make calls, past this table),
 //! `memfd_create` and `memfd_secret` (memory that no limit counts), `userfaultfd` and `perf_event_open`
 //! (favourites of those who attack kernels), `copy_file_range` and `fallocate` (they fill disks without
 //! writing, which the watch would not see), System V and POSIX message queues, semaphores and
@@ -24,13 +24,19 @@ const NAMESPACES: u32 = (libc::CLONE_NEWUSER
     | libc::CLONE_NEWCGROUP
     | libc::CLONE_NEWTIME) as u32;
 
-/// A test that argument `number` is 0, by which calls on other processes become calls on oneself.
-const fn is_zero(number: u8) -> &'static [Test] {
-    match number {
-        0 => &[Test(0, Is::Equal(0))],
-        _ => &[Test(1, Is::Equal(0))],
-    }
-}
+/// A test by which calls on other processes become calls on oneself.
+const ONESELF: &[Test] = &[Test(0, Is::Equal(0))];
+
+/// The bits that tell datagram sockets, and raw ones, which become datagram sockets, from streams and
+/// packets in order.
+const DATAGRAMS: u32 = 0b1010;
+
+/// The bits by which a file hands on its owner's rights. A file that a program makes is its caller's,
+/// who may be root.
+const OWNERS_RIGHTS: u32 = libc::S_ISUID | libc::S_ISGID;
+
+/// The flags with which opening makes a file; without them the mode is whatever is in a register.
+const MAKES: u32 = (libc::O_CREAT | libc::O_TMPFILE & !libc::O_DIRECTORY) as u32;
 
 pub(super) const ALLOWED: &[Entry] = &[
     Entry::new("read and write what is open")
@@ -43,31 +49,50 @@ pub(super) const ALLOWED: &[Entry] = &[
     ]),
     Entry::new("files by name: Landlock says which")
         .calls(calls![
-        SYS_openat, SYS_openat2, SYS_newfstatat, SYS_fstat, SYS_statx, SYS_faccessat,
+        SYS_newfstatat, SYS_fstat, SYS_statx, SYS_faccessat,
         SYS_faccessat2, SYS_readlinkat, SYS_getdents64, SYS_truncate, SYS_mkdirat,
-        SYS_unlinkat, SYS_renameat2, SYS_linkat, SYS_symlinkat, SYS_mknodat, SYS_chdir,
-        SYS_fchdir, SYS_getcwd, SYS_umask, SYS_statfs, SYS_fstatfs, SYS_inotify_init1,
-        SYS_inotify_add_watch, SYS_inotify_rm_watch
+        SYS_unlinkat, SYS_renameat2, SYS_linkat, SYS_symlinkat, SYS_chdir,
+        SYS_fchdir, SYS_getcwd, SYS_umask, SYS_statfs, SYS_fstatfs,
     ]),
-    Entry::new("what files say of themselves")
-        .calls(calls![
-        SYS_getxattr, SYS_lgetxattr, SYS_fgetxattr, SYS_listxattr, SYS_llistxattr,
-        SYS_flistxattr
-    ]),
+    Entry::new("open and make files, but none that hands on its owner's rights")
+        .calls(calls![SYS_openat])
+        .when(&[&[Test(2, Is::Without(MAKES))], &[Test(3, Is::Without(OWNERS_RIGHTS))]])
+        .otherwise(libc::EPERM),
+    Entry::new("the same, for pipes with a name and the like")
+        .calls(calls![SYS_mknodat])
+        .when(&[&[Test(2, Is::Without(OWNERS_RIGHTS))]])
+        .otherwise(libc::EPERM),
+    Entry::new("news of files: Landlock does not say of which, and they hold names")
+        .only(Where::Namespaces)
+        .calls(calls![SYS_inotify_init1, SYS_inotify_add_watch, SYS_inotify_rm_watch]),
+    Entry::new("what open files say of themselves").calls(calls![SYS_fgetxattr, SYS_flistxattr]),
+    Entry::new("what files say of themselves by name: Landlock does not say which")
+        .only(Where::Namespaces)
+        .calls(calls![SYS_getxattr, SYS_lgetxattr, SYS_listxattr, SYS_llistxattr]),
+    Entry::new("the mode of files, but for the bits that hand on their owner's rights")
+        .only(Where::Namespaces)
+        .calls(calls![SYS_fchmod])
+        .when(&[&[Test(1, Is::Without(OWNERS_RIGHTS))]])
+        .otherwise(libc::EPERM),
+    Entry::new("the same by name")
+        .only(Where::Namespaces)
+        .calls(calls![SYS_fchmodat])
+        .call("fchmodat2", 452)
+        .when(&[&[Test(2, Is::Without(OWNERS_RIGHTS))]])
+        .otherwise(libc::EPERM),
     Entry::new(
         "change what a file says of itself, which no layer but a file tree of its own judges: a file \
          that may be read can be changed so",
     )
     .only(Where::Namespaces)
     .calls(calls![
-        SYS_fchmod, SYS_fchown, SYS_fsetxattr, SYS_fremovexattr, SYS_fchmodat, SYS_fchownat,
+        SYS_fchown, SYS_fsetxattr, SYS_fremovexattr, SYS_fchownat,
         SYS_utimensat, SYS_setxattr, SYS_lsetxattr, SYS_removexattr, SYS_lremovexattr
-    ])
-    .call("fchmodat2", 452),
-    Entry::new("the time of an open file, which is the same call without a name")
+    ]),
+    Entry::new("the time of an open file, which is the same call without a name, and only to now")
         .only(Where::Landlock)
         .calls(calls![SYS_utimensat])
-        .when(&[&[Test(1, Is::Null)]])
+        .when(&[&[Test(1, Is::Null), Test(2, Is::Null)]])
         .otherwise(libc::EPERM),
     Entry::new("memory").calls(calls![
         SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise, SYS_msync, SYS_mincore,
@@ -119,17 +144,20 @@ pub(super) const ALLOWED: &[Entry] = &[
         .calls(calls![
         SYS_prlimit64, SYS_sched_setaffinity, SYS_sched_setscheduler, SYS_sched_setparam
     ])
-        .when(&[is_zero(0)]),
-    Entry::new("a priority of one's own, not of others")
-        .calls(calls![SYS_setpriority, SYS_ioprio_set])
-        .when(&[is_zero(1)]),
+        .when(&[ONESELF]),
+    Entry::new("a priority of one's own, not of others and not of all that the user has")
+        .calls(calls![SYS_setpriority])
+        .when(&[&[Test(0, Is::Equal(libc::PRIO_PROCESS as u32)), Test(1, Is::Equal(0))]]),
+    Entry::new("the same for disks")
+        .calls(calls![SYS_ioprio_set])
+        .when(&[&[Test(0, Is::Equal(1)), Test(1, Is::Equal(0))]]), // IOPRIO_WHO_PROCESS
     Entry::new("settings of one's own that loosen nothing").calls(calls![SYS_prctl]).when(&[
         &[Test(0, Is::Equal(libc::PR_SET_NAME as u32))],
         &[Test(0, Is::Equal(libc::PR_GET_NAME as u32))],
-        &[Test(0, Is::Equal(libc::PR_SET_PDEATHSIG as u32))],
         &[Test(0, Is::Equal(libc::PR_GET_PDEATHSIG as u32))],
         &[Test(0, Is::Equal(libc::PR_GET_DUMPABLE as u32))],
-        &[Test(0, Is::Equal(libc::PR_SET_DUMPABLE as u32))],
+        // Closed to the keeper, a process could not be watched.
+        &[Test(0, Is::Equal(libc::PR_SET_DUMPABLE as u32)), Test(1, Is::Equal(1))],
         &[Test(0, Is::Equal(libc::PR_SET_NO_NEW_PRIVS as u32))],
         &[Test(0, Is::Equal(libc::PR_GET_NO_NEW_PRIVS as u32))],
         &[Test(0, Is::Equal(libc::PR_CAPBSET_READ as u32))],
@@ -143,19 +171,35 @@ pub(super) const ALLOWED: &[Entry] = &[
         .calls(calls![SYS_personality])
         .when(&[&[Test(0, Is::Equal(0xffff_ffff))], &[Test(0, Is::Equal(0))]]),
     Entry::new(
-        "devices and terminals, but no typing into them, and no sharing of blocks between files, \
-         which fills disks without writing",
+        "what programs ask of terminals, pipes and files. The rest types into terminals, changes files that \
+         are open for reading, takes room on disks without writing, or talks to drivers",
     )
     .calls(calls![SYS_ioctl])
+    .when(&[
+        &[Test(1, Is::Equal(libc::TCGETS as u32))],
+        &[Test(1, Is::Equal(libc::TCSETS as u32))],
+        &[Test(1, Is::Equal(libc::TCSETSW as u32))],
+        &[Test(1, Is::Equal(libc::TCSETSF as u32))],
+        &[Test(1, Is::Equal(libc::TIOCGPGRP as u32))],
+        &[Test(1, Is::Equal(libc::TIOCSPGRP as u32))],
+        &[Test(1, Is::Equal(libc::TIOCGWINSZ as u32))],
+        &[Test(1, Is::Equal(libc::FIONREAD as u32))],
+        &[Test(1, Is::Equal(libc::FIONBIO as u32))],
+        &[Test(1, Is::Equal(libc::FIOCLEX as u32))],
+        &[Test(1, Is::Equal(libc::FIONCLEX as u32))],
+        &[Test(1, Is::Equal(0x8008_6601))], // FS_IOC_GETFLAGS
+        &[Test(1, Is::Equal(0xc020_660b))], // FS_IOC_FIEMAP
+    ])
+    .otherwise(libc::ENOTTY),
+    Entry::new(
+        "pairs of sockets, to talk to one's own children; not of datagrams, which can be sent to others",
+    )
+    .calls(calls![SYS_socketpair])
     .when(&[&[
-        Test(1, Is::Not(libc::TIOCSTI as u32)),
-        Test(1, Is::Not(0x541c)), // TIOCLINUX, which can also paste
-        Test(1, Is::Not(0x4004_9409)), // FICLONE
-        Test(1, Is::Not(0x4020_940d)), // FICLONERANGE
-    ]]),
-    Entry::new("pairs of sockets, to talk to one's own children")
-        .calls(calls![SYS_socketpair])
-        .when(&[&[Test(0, Is::Equal(libc::AF_UNIX as u32))]]),
+        Test(0, Is::Equal(libc::AF_UNIX as u32)),
+        Test(1, Is::Without(DATAGRAMS)),
+    ]])
+    .otherwise(libc::EPERM),
     Entry::new("what is done with a socket that one has").calls(calls![
         SYS_sendto, SYS_recvfrom, SYS_sendmsg, SYS_recvmsg, SYS_sendmmsg, SYS_recvmmsg,
         SYS_shutdown, SYS_getsockname, SYS_getpeername, SYS_getsockopt, SYS_setsockopt
@@ -176,17 +220,33 @@ pub(super) const ALLOWED: &[Entry] = &[
     Entry::new("connections").only(Where::Network).calls(calls![SYS_connect, SYS_bind, SYS_listen, SYS_accept4]),
     #[cfg(target_arch = "x86_64")]
     Entry::new("older forms of the above, which this architecture still has").calls(calls![
-        SYS_open, SYS_creat, SYS_stat, SYS_lstat, SYS_access, SYS_readlink, SYS_getdents,
+        SYS_stat, SYS_lstat, SYS_access, SYS_readlink, SYS_getdents,
         SYS_mkdir, SYS_rmdir, SYS_unlink, SYS_rename, SYS_renameat, SYS_link, SYS_symlink,
-        SYS_mknod, SYS_dup2, SYS_pipe, SYS_poll, SYS_select, SYS_epoll_create, SYS_epoll_wait,
-        SYS_eventfd, SYS_signalfd, SYS_inotify_init, SYS_fork, SYS_vfork, SYS_getpgrp,
+        SYS_dup2, SYS_pipe, SYS_poll, SYS_select, SYS_epoll_create, SYS_epoll_wait,
+        SYS_eventfd, SYS_signalfd, SYS_fork, SYS_vfork, SYS_getpgrp,
         SYS_alarm, SYS_pause, SYS_time, SYS_arch_prctl
     ]),
+    #[cfg(target_arch = "x86_64")]
+    Entry::new("the older form of opening and making files")
+        .calls(calls![SYS_open])
+        .when(&[&[Test(1, Is::Without(MAKES))], &[Test(2, Is::Without(OWNERS_RIGHTS))]])
+        .otherwise(libc::EPERM),
+    #[cfg(target_arch = "x86_64")]
+    Entry::new("older forms of making files")
+        .calls(calls![SYS_creat, SYS_mknod])
+        .when(&[&[Test(1, Is::Without(OWNERS_RIGHTS))]])
+        .otherwise(libc::EPERM),
+    #[cfg(target_arch = "x86_64")]
+    Entry::new("the older form of changing modes")
+        .only(Where::Namespaces)
+        .calls(calls![SYS_chmod])
+        .when(&[&[Test(1, Is::Without(OWNERS_RIGHTS))]])
+        .otherwise(libc::EPERM),
     #[cfg(target_arch = "x86_64")]
     Entry::new("older forms of changing what a file says of itself, by name")
         .only(Where::Namespaces)
         .calls(calls![
-        SYS_chmod, SYS_chown, SYS_lchown, SYS_utime, SYS_utimes, SYS_futimesat
+        SYS_chown, SYS_lchown, SYS_utime, SYS_utimes, SYS_futimesat
     ]),
     #[cfg(target_arch = "x86_64")]
     Entry::new("an older form of taking a connection")
@@ -283,6 +343,15 @@ pub(super) const REFUSED: &[Entry] = &[
     Entry::new("ports of the processor").calls(calls![SYS_iopl, SYS_ioperm]),
 ];
 
-/// Where a program would misread both other answers: without the call it writes the bytes itself.
-pub(super) const UNSUPPORTED: &[Entry] =
-    &[Entry::new("room on a disk without writing").calls(calls![SYS_fallocate])];
+/// Calls whose absence on one file system programs know, and do without.
+pub(super) const UNSUPPORTED: &[Entry] = &[
+    Entry::new("room on a disk without writing").calls(calls![SYS_fallocate]),
+    Entry::new("what files say of themselves, which tools do without")
+        .only(Where::Landlock)
+        .calls(calls![
+            SYS_getxattr,
+            SYS_lgetxattr,
+            SYS_listxattr,
+            SYS_llistxattr
+        ]),
+];

@@ -363,14 +363,6 @@ impl Removal {
     }
 }
 
-/// Removes a directory of any depth, which nobody else may be using.
-pub(crate) fn remove(top: &Path) -> io::Result<()> {
-    match Removal::own(top.to_owned())? {
-        Some(removal) => removal.finish(),
-        None => Err(io::ErrorKind::ResourceBusy.into()),
-    }
-}
-
 /// The search for what killed processes left.
 struct Sweep {
     names: Option<std::iter::Take<fs::ReadDir>>,

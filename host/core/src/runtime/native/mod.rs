@@ -29,7 +29,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::Semaphore;
 
 /// How long output that nobody takes is waited for after the end.
@@ -130,56 +130,43 @@ impl Native {
         };
         let scratch = self.scratches.make();
         let scratch = scratch.map_err(|error| failed(plain(&error)))?;
-        let checked = self.scratches.make();
-        let checked = checked.map_err(|error| failed(plain(&error)))?;
         let backend = confinement.backend();
         let places = Places::new(permit, &self.sealed).map_err(failed)?;
-        let open = places.open(permit, backend, &checked.path().join("script"))?;
+        let open = places.open(permit, backend)?;
         let job = job(permit, backend, open, scratch.path())?;
         let stdout = Output::new(Stream::Stdout, permit.limits.output, sink.clone());
         let stderr = Output::new(Stream::Stderr, permit.limits.output, sink);
 
-        let began = Instant::now();
         let started = confinement.start(job);
         let mut running = started.map_err(|error| failed(error.to_string()))?;
         let input = feed(running.stdin.take(), &permit.input, stdin);
         let (out, err) = (running.stdout.take(), running.stderr.take());
         let output = async { tokio::join!(pump(out, &stdout), pump(err, &stderr)) };
         let (mut input, mut output) = (pin!(input), pin!(output));
-        let (mut given, mut taken) = (false, false);
-        let end = {
-            let mut ended = pin!(running.ended());
-            loop {
-                tokio::select! {
-                    end = &mut ended => break Some(end),
-                    () = &mut stop => break None,
-                    _ = &mut output, if !taken => taken = true,
-                    () = &mut input, if !given => given = true,
+        let (mut given, mut taken, mut stopped) = (false, false, false);
+        let end = loop {
+            tokio::select! {
+                end = running.ended() => break end,
+                () = &mut stop, if !stopped => {
+                    stopped = true;
+                    running.stop();
                 }
+                _ = &mut output, if !taken => taken = true,
+                () = &mut input, if !given => given = true,
             }
         };
         // From here on nothing of the script runs.
         drop(running);
-        let stopped_after = began.elapsed();
         if !taken {
             // What nobody takes is lost; what was kept is not.
             let _ = tokio::time::timeout(LAST_WORDS, output).await;
         }
         drop(slot);
-        let mut warnings = places.remove_planted(backend);
-        warnings.extend(take_down([scratch, checked]).await);
-        let ((status, exit_code, signal), end) = match end {
-            Some(end) => {
-                let end = end.map_err(|error| failed(error.to_string()))?;
-                (verdict(end.stopped, &permit.limits, &stderr), end)
-            }
-            None => {
-                let end = End {
-                    time: stopped_after,
-                    ..confinement.trial().clone()
-                };
-                ((Status::Cancelled, 130, None), end)
-            }
+        let warnings = take_down(scratch).await.into_iter().collect();
+        let end = end.map_err(|error| failed(error.to_string()))?;
+        let (status, exit_code, signal) = match stopped {
+            true => (Status::Cancelled, 130, None),
+            false => verdict(end.stopped, &permit.limits, &stderr),
         };
         Ok(Ended {
             status,
@@ -352,6 +339,11 @@ fn verdict(stopped: Stopped, limits: &Limits, stderr: &Output) -> (Status, i32, 
             ));
             signaled(KILL)
         }
+        Stopped::Seal => {
+            let text = "Stopped: a file that it must not change was replaced by another program";
+            stderr.note(text);
+            signaled(KILL)
+        }
         Stopped::Scratch => {
             let limit = show_bytes(limits.scratch);
             stderr.note(&format!(
@@ -395,20 +387,17 @@ fn isolation(end: &End) -> Isolation {
     }
 }
 
-/// Removes a run's directories, or has them removed; returns a warning if something stays behind.
-async fn take_down(scratches: [Scratch; 2]) -> Option<String> {
-    let mut warning = None;
-    for scratch in scratches {
-        let removed = match scratch.leave() {
-            Ok(Some(rest)) => tokio::task::spawn_blocking(move || rest.finish())
-                .await
-                .unwrap_or(Ok(())),
-            left => left.map(drop),
-        };
-        if let Err(error) = removed {
-            let why = plain(&error);
-            warning = Some(format!("the scratch directory was not removed: {why}"));
-        }
-    }
-    warning
+/// Removes a run's directory, or has it removed; returns a warning if something stays behind.
+async fn take_down(scratch: Scratch) -> Option<String> {
+    let removed = match scratch.leave() {
+        Ok(Some(rest)) => tokio::task::spawn_blocking(move || rest.finish())
+            .await
+            .unwrap_or(Ok(())),
+        left => left.map(drop),
+    };
+    let error = removed.err()?;
+    Some(format!(
+        "the scratch directory was not removed: {}",
+        plain(&error)
+    ))
 }

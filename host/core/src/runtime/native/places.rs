@@ -6,10 +6,8 @@ use crate::files::{plain, show};
 use crate::runtime::sealed::Sealed;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use skillrun_confine::{Backend, Place, What};
-use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 /// The places of one run, not opened yet.
@@ -40,7 +38,11 @@ impl Places {
             inside: Vec::new(),
         };
         for mount in &permit.mounts {
-            let writable = mount.writable && !sealed.covers(&mount.host);
+            let path = match &mount.only {
+                Some(name) => mount.host.join(name),
+                None => mount.host.clone(),
+            };
+            let writable = mount.writable && !sealed.covers(&path);
             places.writable.push(writable);
             if writable && mount.only.is_none() {
                 places.seal(mount, &sealed)?;
@@ -61,7 +63,8 @@ impl Places {
             // What is not there is kept away where its first missing part would be.
             let there = |path: &&Path| path.symlink_metadata().is_ok();
             let mut path = place.to_owned();
-            let missing = !there(&place);
+            // A stand-in that a killed run left is as good as nothing, and goes with the next.
+            let missing = !there(&place) || is_empty(place);
             if missing
                 && let Some(last) = place.ancestors().find(there)
                 && let Ok(rest) = place.strip_prefix(last)
@@ -89,22 +92,17 @@ impl Places {
         if permit.mounts.iter().any(|mount| elsewhere(&mount)) {
             return Some("virtual paths need namespaces".into());
         }
-        let there = self.inside.iter().find(|inside| !inside.missing)?;
+        let first = self.inside.first()?;
         Some(format!(
-            "`{}` lies in a folder that the script may change, and without namespaces nothing keeps \
-             it from that",
-            show(&there.path.display().to_string())
+            "`{}` steers skillrun and lies in a folder that the script may change, and without \
+             namespaces nothing keeps it from that",
+            show(&first.path.display().to_string())
         ))
     }
 
-    /// Opens everything. `checked` gets the script as it was checked, where the script itself can
-    /// be shown in its place.
-    pub(super) fn open(
-        &self,
-        permit: &Permit,
-        backend: Backend,
-        checked: &Path,
-    ) -> Result<Vec<Place>, Error> {
+    /// Opens everything. In namespaces the script is shown as it was checked, whatever becomes of the
+    /// file it was read from.
+    pub(super) fn open(&self, permit: &Permit, backend: Backend) -> Result<Vec<Place>, Error> {
         let failed = |what: &str, error: io::Error| {
             Error::Sandbox(format!("`{}`: {}", show(what), plain(&error)))
         };
@@ -145,42 +143,13 @@ impl Places {
             });
         }
         if !self.writable.first().copied().unwrap_or(false) {
-            let handle = write_checked(checked, &permit.source);
             all.push(Place {
-                what: What::Open(handle.map_err(|error| failed(permit.script.path(), error))?),
+                what: What::Contents(permit.source.clone()),
                 at: Path::new(permit.skill_base()).join(&permit.real),
                 writable: false,
             });
         }
         Ok(all)
-    }
-
-    /// Removes what a script made that must not be there; only where nothing could keep it from that.
-    pub(super) fn remove_planted(&self, backend: Backend) -> Vec<String> {
-        let missing = self.inside.iter().filter(|inside| inside.missing);
-        let planted = missing.filter(|_| backend == Backend::Landlock);
-        let planted = planted.filter(|inside| inside.path.symlink_metadata().is_ok());
-        let remove = |inside: &Inside| {
-            let name = show(&inside.path.display().to_string());
-            let is_folder = inside
-                .path
-                .symlink_metadata()
-                .is_ok_and(|meta| meta.is_dir());
-            let removed = match is_folder {
-                true => crate::runtime::scratch::remove(&inside.path),
-                false => fs::remove_file(&inside.path),
-            };
-            match removed {
-                Ok(()) => {
-                    format!("`{name}`, which steers skillrun, was made by the script: removed")
-                }
-                Err(error) => format!(
-                    "`{name}`, which steers skillrun, was made by the script: {}",
-                    plain(&error)
-                ),
-            }
-        };
-        planted.map(remove).collect()
     }
 }
 
@@ -199,13 +168,8 @@ fn open_path(path: &Path) -> io::Result<OwnedFd> {
     Ok(openat(CWD, path, flags, Mode::empty())?)
 }
 
-/// Writes what was checked, so that it is what runs, whatever becomes of the file it was read from.
-fn write_checked(path: &Path, source: &[u8]) -> io::Result<OwnedFd> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true).mode(0o600);
-    let mut file = options.open(path)?;
-    io::Write::write_all(&mut file, source)?;
-    file.set_permissions(fs::Permissions::from_mode(0o555))?;
-    drop(file);
-    open_path(path)
+/// Whether it is an empty file, which steers nothing.
+fn is_empty(path: &Path) -> bool {
+    path.symlink_metadata()
+        .is_ok_and(|meta| meta.is_file() && meta.len() == 0)
 }

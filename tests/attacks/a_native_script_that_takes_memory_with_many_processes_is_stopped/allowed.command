@@ -1,0 +1,1 @@
+run {skill} main.sh --memory 64MiB -- 1000

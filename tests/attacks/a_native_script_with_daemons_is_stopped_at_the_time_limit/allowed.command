@@ -1,0 +1,1 @@
+run {skill} main.sh --timeout 20s -- once

@@ -1,0 +1,3 @@
+echo "to stdout"
+echo "to stderr" >&2
+exit 7

@@ -1,0 +1,10 @@
+# Says what it was started with.
+echo "\$0: $0"
+echo "source: ${BASH_SOURCE[0]}"
+echo "dirname: $(dirname "$0")"
+echo "beside it: $(cd "$(dirname "$0")" && pwd)"
+echo "here: $PWD"
+echo "skill: $SKILL_NAME in $SKILL_BASE_DIR"
+echo "arguments: $#"
+printf '<%s>\n' "$@"
+source "$(dirname "$0")/other.sh"

@@ -1,0 +1,1 @@
+echo "sourced: ${BASH_SOURCE[0]}"

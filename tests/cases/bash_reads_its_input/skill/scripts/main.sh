@@ -1,0 +1,3 @@
+cat
+echo
+read -r line || echo "then the end"

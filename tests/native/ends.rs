@@ -1,0 +1,130 @@
+//! Programs that are ended from outside: nothing of them stays.
+
+use super::{Place, Way, Who, readings};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use skillrun_confine::Backend;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command};
+
+/// A trial that needs more than a script.
+type Ending = fn(Way) -> Result<(), String>;
+
+pub(super) const ALL: [(&str, Ending); 3] = [
+    ("everything_dies_with_a_host_that_is_killed", killed),
+    ("everything_is_gone_once_the_run_is_dropped", dropped),
+    (
+        "a_hundred_runs_at_once_are_all_right_and_leave_nothing",
+        many,
+    ),
+];
+
+/// Starts what is hardest to end: daemons that lost their parents, ignore every signal that can be,
+/// have sessions of their own, or are stopped. Says so when all of them are there.
+const DAEMONS: &str = r#"
+cd "$TMPDIR"
+mkfifo there
+exec 3<>there
+trap '' TERM HUP INT QUIT PIPE
+( setsid bash -c 'trap "" TERM HUP INT; echo > there; exec sleep 1000' & )
+( ( nohup bash -c 'echo > there; exec sleep 1000' >nohup.out 2>&1 & ) & )
+( bash -c 'echo > there; kill -STOP $$; sleep 1000' & )
+( exec -a skillrun-keeper bash -c 'echo > there; while :; do :; done' & )
+for each in 1 2 3 4; do read <&3; done
+echo ready
+exec sleep 1000
+"#;
+
+fn killed(way: Way) -> Result<(), String> {
+    let place = Place::new(way);
+    let mut host = Host(bash(&place, "hold", DAEMONS).spawn().unwrap());
+    let host = &mut host.0;
+    let mut line = String::new();
+    let mut stdout = BufReader::new(host.stdout.take().unwrap());
+    stdout.read_line(&mut line).unwrap();
+    assert_eq!(line, "ready\n");
+    let keepers = readings::children(host.id());
+    let all = readings::descendants(host.id());
+    // The keeper, the program and the four daemons.
+    assert!(all.len() >= 6, "{all:?}");
+    let handles: Vec<_> = all
+        .iter()
+        .filter_map(|process| Pid::from_raw(process.cast_signed()))
+        .filter_map(|process| pidfd_open(process, PidfdFlags::empty()).ok())
+        .collect();
+    assert_eq!(handles.len(), all.len());
+    host.kill().unwrap();
+    host.wait().unwrap();
+    for (handle, process) in handles.iter().zip(&all) {
+        let patience = rustix::time::Timespec {
+            tv_sec: 20,
+            tv_nsec: 0,
+        };
+        let ended = poll(&mut [PollFd::new(handle, PollFlags::IN)], Some(&patience)).unwrap();
+        let name = std::fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
+        assert_eq!(ended, 1, "{process} {name} lives on");
+    }
+    assert_eq!(
+        readings::marked(place.root.path().to_str().unwrap()),
+        [0u32; 0]
+    );
+    assert_eq!(readings::groups(&keepers), [""; 0]);
+    Ok(())
+}
+
+/// A host that does not outlive a trial that fails.
+struct Host(Child);
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn dropped(way: Way) -> Result<(), String> {
+    let place = Place::new(way);
+    let output = bash(&place, "drop", DAEMONS).output().unwrap();
+    same(
+        &output,
+        "ready\noutside: unchanged\nlisteners: nobody came\nvictim: lives, nice 0\n\
+         host: lives, nice 0\nleft: nothing\n",
+    )
+}
+
+fn many(way: Way) -> Result<(), String> {
+    let place = Place::new(way);
+    // Under Landlock alone the kernel counts all processes of an ordinary user, so runs that began early
+    // have no room for a child once many others have begun.
+    let own = match (way.backend, way.who) {
+        (Backend::Landlock, Who::User) => r#"read own < "$TMPDIR/own""#,
+        _ => r#"own=$(cat "$TMPDIR/own")"#,
+    };
+    let script = format!(
+        r#"echo $1 > "$TMPDIR/own"; echo ready; read; {own}; echo "$own $(($1 * $1))"; exit $(($1 % 100))"#
+    );
+    let output = bash(&place, "many", &script).arg("bash").output().unwrap();
+    same(
+        &output,
+        "all are ready\nall have ended\noutside: unchanged\nlisteners: nobody came\n\
+         victim: lives, nice 0\nhost: lives, nice 0\nleft: nothing\n",
+    )
+}
+
+fn bash(place: &Place, role: &str, script: &str) -> Command {
+    let mut command = place.host(role);
+    command.args(["/bin/bash", "-c", script]);
+    command
+}
+
+fn same(output: &std::process::Output, wanted: &str) -> Result<(), String> {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let got = String::from_utf8_lossy(&output.stdout);
+    match stderr.is_empty() && got == wanted {
+        true => Ok(()),
+        false => Err(format!(
+            "{}{stderr}",
+            crate::folder::difference(wanted, &got)
+        )),
+    }
+}

@@ -1,0 +1,296 @@
+//! The host of one trial, in a process of its own.
+
+use super::outside::Outside;
+use super::readings;
+use skillrun_confine::{Backend, Confinement, Job, Limits, Place, Running, Scratch, What};
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::unix::pipe::Receiver;
+
+/// In the environment of a host: what it is to do.
+pub(crate) const ROLE: &str = "SKILLRUN_BATTERY_HOST";
+/// Output beyond this is counted and not shown.
+const SHOWN: usize = 64 << 10;
+const MIB: u64 = 1 << 20;
+/// Runs of one host at once.
+const MANY: usize = 100;
+
+pub(crate) fn main(role: &str) -> ExitCode {
+    let mut words = std::env::args_os().skip(1);
+    let backend = match words.next().as_ref().and_then(|word| word.to_str()) {
+        Some("namespaces") => Backend::Namespaces,
+        _ => Backend::Landlock,
+    };
+    let confinement = match Confinement::with(backend) {
+        Ok(confinement) => confinement,
+        Err(unable) => {
+            eprintln!("{unable}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let command: Vec<OsString> = words.collect();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let host = Host {
+        root: std::env::current_dir().unwrap(),
+        confinement,
+    };
+    runtime.unwrap().block_on(async {
+        match role {
+            "probe" => {}
+            "attempt" => host.attempt(command).await,
+            "hold" => host.hold(command).await,
+            "drop" => host.give_up(command).await,
+            "many" => host.many(command).await,
+            other => panic!("no role `{other}`"),
+        }
+    });
+    ExitCode::SUCCESS
+}
+
+struct Host {
+    root: PathBuf,
+    confinement: Confinement,
+}
+
+impl Host {
+    /// Runs a script to its end, and prints what it wrote, how it ended, and what became of the rest.
+    async fn attempt(&self, command: Vec<OsString>) {
+        let outside = Outside::new(&self.root);
+        let script = fs::read_to_string(&command[1]).unwrap();
+        let mut running = self.start(command, &script, outside.environment(), "scratch");
+        let keepers = self.keepers(&outside);
+        drop(running.stdin.take());
+        let (stdout, stderr) = (running.stdout.take(), running.stderr.take());
+        let (stdout, stderr) = tokio::join!(collect(stdout), collect(stderr));
+        let end = running.ended().await.unwrap();
+        print!("{}", shown("stdout", &stdout, ""));
+        print!("{}", shown("stderr", &stderr, "stderr| "));
+        println!("ended: {:?}", end.stopped);
+        print!("{}{}", outside.report(), self.left(&outside, &keepers));
+    }
+
+    /// Starts a script, says so when it does, and never ends.
+    async fn hold(&self, command: Vec<OsString>) {
+        let mut running = self.start(command, "", self.mark(), "scratch");
+        println!("{}", first_line(&mut running).await);
+        std::future::pending::<()>().await;
+    }
+
+    /// Starts a script and drops it once it has said something; prints what is left then.
+    async fn give_up(&self, command: Vec<OsString>) {
+        let outside = Outside::new(&self.root);
+        let mut running = self.start(command, "", outside.environment(), "scratch");
+        let keepers = self.keepers(&outside);
+        println!("{}", first_line(&mut running).await);
+        drop(running);
+        print!("{}{}", outside.report(), self.left(&outside, &keepers));
+    }
+
+    /// Has many scripts run at once: none goes on before all have begun.
+    async fn many(&self, command: Vec<OsString>) {
+        let outside = Outside::new(&self.root);
+        let mut all = Vec::new();
+        for number in 0..MANY {
+            let scratch = format!("scratch/{number}");
+            fs::create_dir(self.root.join(&scratch)).unwrap();
+            let mut command = command.clone();
+            command.push(number.to_string().into());
+            all.push(self.start(
+                command,
+                "# limits: time=60",
+                outside.environment(),
+                &scratch,
+            ));
+        }
+        let keepers = self.keepers(&outside);
+        for running in &mut all {
+            assert_eq!(first_line(running).await, "ready");
+        }
+        println!("all are ready");
+        for running in &mut all {
+            let mut input = running.stdin.take().unwrap();
+            input.write_all(b"go\n").await.unwrap();
+        }
+        for (number, mut running) in all.into_iter().enumerate() {
+            let (stdout, stderr) = (running.stdout.take(), running.stderr.take());
+            let (stdout, stderr) = tokio::join!(collect(stdout), collect(stderr));
+            let end = running.ended().await.unwrap();
+            let said = shown("stdout", &stdout, "") + &shown("stderr", &stderr, "stderr| ");
+            let wanted = (format!("{number} {}\n", number * number), number % 100);
+            let code = skillrun_confine::Stopped::Exited(i32::try_from(wanted.1).unwrap());
+            if (&said, end.stopped) != (&wanted.0, code) {
+                println!("run {number}: {said}{:?}", end.stopped);
+            }
+        }
+        println!("all have ended");
+        print!("{}{}", outside.report(), self.left(&outside, &keepers));
+    }
+
+    fn mark(&self) -> Vec<(&'static str, String)> {
+        vec![("ROOT", self.root.to_str().unwrap().into())]
+    }
+
+    fn keepers(&self, outside: &Outside) -> Vec<u32> {
+        let mut keepers = readings::children(std::process::id());
+        keepers.retain(|process| *process != outside.victim());
+        keepers
+    }
+
+    /// What is left of programs that have ended: nothing.
+    fn left(&self, outside: &Outside, keepers: &[u32]) -> String {
+        let mut left = Vec::new();
+        for process in self.keepers(outside) {
+            left.push(format!("child {process}"));
+        }
+        for process in readings::marked(self.root.to_str().unwrap()) {
+            let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
+            left.push(format!("process {process} {}", name.trim()));
+        }
+        left.extend(readings::groups(keepers));
+        assert!(!keepers.is_empty(), "what has no keeper proves nothing");
+        match left.as_slice() {
+            [] => "left: nothing\n".into(),
+            left => format!("left: {}\n", left.join(", ")),
+        }
+    }
+
+    fn start(
+        &self,
+        command: Vec<OsString>,
+        script: &str,
+        environment: Vec<(&'static str, String)>,
+        scratch: &str,
+    ) -> Running {
+        let mut command = command.into_iter();
+        let asked = Asked::of(script);
+        let place = |name: &str, writable| Place {
+            what: What::Open(File::open(self.root.join(name)).unwrap().into()),
+            at: self.root.join(name),
+            writable,
+        };
+        let path = self.root.join(scratch);
+        let scratch = Scratch {
+            handle: File::open(&path).unwrap().into(),
+            path,
+            at: "/scratch".into(),
+            size: asked.scratch,
+        };
+        let home = scratch.seen_at(self.confinement.backend()).to_owned();
+        let mut variables = vec![
+            ("PATH", "/usr/local/bin:/usr/bin:/bin".to_owned()),
+            ("HOME", home.to_str().unwrap().into()),
+            ("TMPDIR", home.to_str().unwrap().into()),
+        ];
+        variables.extend(environment);
+        let mut places = vec![place("skill", false)];
+        let directory = match asked.workspace {
+            true => {
+                places.push(place("workspace", true));
+                self.root.join("workspace")
+            }
+            false => home,
+        };
+        let job = Job {
+            program: command.next().unwrap().into(),
+            arguments: command.collect(),
+            environment: variables
+                .into_iter()
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect(),
+            directory,
+            places,
+            scratch,
+            network: asked.network,
+            limits: asked.limits,
+        };
+        self.confinement.start(job).unwrap()
+    }
+}
+
+/// What a script says it wants, in a line `# limits: time=1 memory=64 …`: seconds and mebibytes.
+struct Asked {
+    limits: Limits,
+    scratch: u64,
+    network: bool,
+    workspace: bool,
+}
+
+impl Asked {
+    fn of(script: &str) -> Self {
+        let mut asked = Self {
+            limits: Limits {
+                time: Duration::from_secs(30),
+                memory: 256 * MIB,
+                processes: 32,
+                file_size: 64 * MIB,
+                disk: 64 * MIB,
+                open_files: 64,
+            },
+            scratch: 16 * MIB,
+            network: false,
+            workspace: true,
+        };
+        let lines = script.lines();
+        let mut lines = lines.filter_map(|line| line.strip_prefix("# limits: "));
+        for word in lines.next().unwrap_or_default().split_whitespace() {
+            let (name, value) = word.split_once('=').unwrap();
+            let number: u64 = value.parse().unwrap();
+            let limits = &mut asked.limits;
+            match name {
+                "time" => limits.time = Duration::from_secs(number),
+                "memory" => limits.memory = number * MIB,
+                "processes" => limits.processes = u32::try_from(number).unwrap(),
+                "file" => limits.file_size = number * MIB,
+                "disk" => limits.disk = number * MIB,
+                "scratch" => asked.scratch = number * MIB,
+                "network" => asked.network = number == 1,
+                "workspace" => asked.workspace = number == 1,
+                other => panic!("no limit `{other}`"),
+            }
+        }
+        asked
+    }
+}
+
+/// The bytes of a stream, and how many there were in all.
+async fn collect(stream: Option<Receiver>) -> (Vec<u8>, u64) {
+    let mut stream = stream.unwrap();
+    let (mut kept, mut count) = (Vec::new(), 0);
+    let mut piece = vec![0; SHOWN];
+    while let Ok(got @ 1..) = stream.read(&mut piece).await {
+        count += got as u64;
+        let room = (SHOWN - kept.len()).min(got);
+        kept.extend_from_slice(&piece[..room]);
+    }
+    (kept, count)
+}
+
+fn shown(name: &str, (kept, count): &(Vec<u8>, u64), lead: &str) -> String {
+    if *count > kept.len() as u64 {
+        return format!("{name}: {count} bytes\n");
+    }
+    let mut text = String::new();
+    for line in String::from_utf8_lossy(kept).lines() {
+        let _ = writeln!(text, "{lead}{line}");
+    }
+    text
+}
+
+async fn first_line(running: &mut Running) -> String {
+    let stdout = running.stdout.as_mut().unwrap();
+    let mut line = Vec::new();
+    while let Ok(byte) = stdout.read_u8().await {
+        if byte == b'\n' {
+            break;
+        }
+        line.push(byte);
+    }
+    String::from_utf8_lossy(&line).into_owned()
+}
