@@ -205,6 +205,8 @@ impl First<'_> {
         die_with_keeper()?;
         wait.read_exact(&mut [0]).step("wait for the keeper")?;
         drop(wait);
+        // As long as its own files in /proc are its own.
+        sys::yield_memory().step("yield when memory runs out")?;
         self.account = File::open("/proc/self/io").ok();
         if self.ids.private {
             self.take_ids()?;
@@ -216,7 +218,6 @@ impl First<'_> {
         if !gone[0].revents().is_empty() {
             std::process::exit(0);
         }
-        sys::yield_memory().step("yield when memory runs out")?;
         rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
             .step("close the first process to others")?;
         let trees = match self.trees.take() {

@@ -317,9 +317,13 @@ pub(super) const REFUSED: &[Entry] = &[
         SYS_vhangup
     ]),
     Entry::new("leaving the groups that a file may exclude").calls(calls![SYS_setgroups]),
-    Entry::new("what a file says of itself, by name, where nothing else says which")
+    Entry::new("what a file says of itself, where nothing else judges that")
         .only(Where::Landlock)
         .calls(calls![
+            SYS_fchmod,
+            SYS_fchown,
+            SYS_fsetxattr,
+            SYS_fremovexattr,
             SYS_fchmodat,
             SYS_fchownat,
             SYS_setxattr,
