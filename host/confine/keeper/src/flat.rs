@@ -12,11 +12,11 @@ use crate::seal::Seals;
 use crate::sys::{self, Fork, Wait};
 use crate::unable::{Step as _, Unable};
 use crate::watch::{Watch, Why, verdict};
-use crate::{root, tree};
+use crate::{root, tree, walk};
 use rustix::process::{Pid, Signal, kill_process};
 use skillrun_keeper::{End, Hold, Holds, Layer, Plan};
 use std::ffi::OsStr;
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -37,8 +37,6 @@ const DEVICES: [&str; 6] = [
     "/dev/urandom",
     "/dev/tty",
 ];
-/// Directories in each other that are given back.
-const DEEPEST: usize = 300;
 /// Between two rounds of killing.
 const ROUND: Duration = Duration::from_micros(200);
 
@@ -68,9 +66,10 @@ pub(crate) fn run(keeper: &Keeper, plan: &Plan, handles: Handles) -> Result<End,
         stderr,
         scratch,
     } = handles;
-    drop((teller, stdin, stdout, stderr, scratch));
+    drop((teller, stdin, stdout, stderr));
     ids.look()?;
     let mut watch = Watch::new(keeper, &plan, program, listener, Seals::default())?;
+    watch.scratch = Some(scratch);
     let why = watch.until_it_ends();
     let time = watch.time();
     let (status, cpu, peak) = end_all(program, why);
@@ -238,8 +237,7 @@ fn end_all(program: Pid, why: Why) -> (i32, Duration, u64) {
     }
 }
 
-/// Gives what a private user made in the places to the owner of each place. Others may be at work there, so
-/// nothing is named by a path: each entry is held, looked at, and given away by its handle.
+/// Gives what a private user made in the places to the owner of each place.
 fn give_back(plan: &Plan, handles: &[Option<OwnedFd>], ids: &Ids) {
     if !ids.private {
         return;
@@ -248,44 +246,7 @@ fn give_back(plan: &Plan, handles: &[Option<OwnedFd>], ids: &Ids) {
     for (_, handle) in places.filter(|(place, _)| place.writable) {
         let Some(handle) = handle else { continue };
         if let Ok(owner) = rustix::fs::fstat(handle) {
-            give_back_below(handle, ids.outside.0, (owner.st_uid, owner.st_gid));
-        }
-    }
-}
-
-fn give_back_below(top: &OwnedFd, from: u32, to: (u32, u32)) {
-    use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, chownat, fstat, openat};
-    use rustix::process::{Gid, Uid};
-    let list = |folder: BorrowedFd<'_>| {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let folder = openat(folder, ".", flags, Mode::empty())?;
-        Dir::read_from(&folder).map(|entries| (folder, entries))
-    };
-    let (user, group) = (Uid::from_raw(to.0), Gid::from_raw(to.1));
-    let mut open: Vec<_> = list(top.as_fd()).ok().into_iter().collect();
-    while let Some((folder, entries)) = open.last_mut() {
-        let Some(entry) = entries.next() else {
-            open.pop();
-            continue;
-        };
-        let Ok(entry) = entry else { continue };
-        if matches!(entry.file_name().to_bytes(), b"." | b"..") {
-            continue;
-        }
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let Ok(held) = openat(&*folder, entry.file_name(), flags, Mode::empty()) else {
-            continue;
-        };
-        let Ok(stat) = fstat(&held) else { continue };
-        if stat.st_uid == from {
-            let _ = chownat(&held, c"", Some(user), Some(group), AtFlags::EMPTY_PATH);
-        }
-        // As deep as there are handles for.
-        if FileType::from_raw_mode(stat.st_mode).is_dir()
-            && open.len() < DEEPEST
-            && let Ok(below) = list(held.as_fd())
-        {
-            open.push(below);
+            walk::give(handle.as_fd(), ids.outside.0, (owner.st_uid, owner.st_gid));
         }
     }
 }

@@ -33,6 +33,8 @@ mod tree;
 #[cfg(target_os = "linux")]
 mod unable;
 #[cfg(target_os = "linux")]
+mod walk;
+#[cfg(target_os = "linux")]
 mod watch;
 
 fn main() {

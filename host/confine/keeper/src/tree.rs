@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::path::Path;
 use std::time::Duration;
 
 /// Bytes for each file at least: a limit in bytes alone would let empty files fill memory.
@@ -109,31 +108,6 @@ pub(crate) fn written_by(account: &str) -> Option<u64> {
     let mut lines = account.lines();
     let bytes = lines.find_map(|line| line.strip_prefix("write_bytes: "))?;
     bytes.trim().parse().ok()
-}
-
-/// Whether everything in a directory takes more than `most` bytes, each file and directory at least
-/// as much as one takes at least.
-pub(crate) fn is_larger(folder: &Path, most: u64) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    let mut taken = 0u64;
-    let mut open = vec![folder.to_owned()];
-    while let Some(folder) = open.pop() {
-        // What closes itself to the count has something to hide.
-        let Ok(entries) = fs::read_dir(folder) else {
-            return true;
-        };
-        for entry in entries.flatten() {
-            let Ok(meta) = entry.metadata() else { continue };
-            taken += (meta.blocks() * 512).max(BYTES_PER_FILE);
-            if taken > most {
-                return true;
-            }
-            if meta.is_dir() {
-                open.push(entry.path());
-            }
-        }
-    }
-    false
 }
 
 /// The processor time of these processes and of those of their children that were waited for.

@@ -5,17 +5,15 @@ use crate::linux::Keeper;
 use crate::pipe::{Listener, Word};
 use crate::seal::Seals;
 use crate::sys::{self, Wait};
-use crate::tree;
+use crate::tree::{self, BYTES_PER_FILE};
 use crate::unable::{Step as _, Unable};
+use crate::walk;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use rustix::time::Timespec;
 use skillrun_keeper::{Backend, Plan, Spent, Stopped};
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::time::{Duration, Instant};
 
 /// How long the set-up may take. It takes milliseconds; a machine that hangs must not hang us.
@@ -56,6 +54,8 @@ pub(crate) struct Watch<'a> {
     pid: i32,
     listener: Listener,
     seals: Seals,
+    /// The scratch directory, where it is one of the machine's.
+    pub(crate) scratch: Option<OwnedFd>,
     ends: OwnedFd,
     began: Option<Instant>,
     ended: Option<Instant>,
@@ -86,6 +86,7 @@ impl<'a> Watch<'a> {
             pid: process.as_raw_pid(),
             listener,
             seals,
+            scratch: None,
             ends: sys::ends_of_children().step("watch the program")?,
             began: None,
             ended: None,
@@ -203,6 +204,11 @@ impl<'a> Watch<'a> {
             }
         }
         // Without namespaces the scratch directory is one of the machine's.
+        if let Some(scratch) = &self.scratch
+            && walk::is_larger(scratch.as_fd(), self.plan.scratch.size, BYTES_PER_FILE)
+        {
+            return Some(Why::Scratch);
+        }
         let writable = self.plan.places.iter().any(|place| place.writable)
             || self.plan.backend == Backend::Landlock;
         // What the keeper buried counts as its own. A first process is closed, and tells its count; what
@@ -215,13 +221,6 @@ impl<'a> Watch<'a> {
             let written = tree::written(&processes, &mut self.seen);
             if written.saturating_add(self.written) > limits.disk {
                 return Some(Why::Disk);
-            }
-        }
-        if self.plan.backend == Backend::Landlock {
-            let scratch = &self.plan.scratch;
-            let folder = Path::new(OsStr::from_bytes(&scratch.at));
-            if tree::is_larger(folder, scratch.size) {
-                return Some(Why::Scratch);
             }
         }
         None
