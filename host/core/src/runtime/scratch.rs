@@ -325,7 +325,10 @@ impl Removal {
     fn go_on(&mut self, mut most: usize) -> io::Result<bool> {
         let mut here = match self.here.take() {
             Some(here) => here,
-            None => open(&self.owned, ".")?,
+            None => {
+                rustix::fs::fchmod(&self.owned, Mode::RWXU)?;
+                open(&self.owned, ".")?
+            }
         };
         loop {
             let emptied = match most {
@@ -338,7 +341,7 @@ impl Removal {
                     return Ok(false);
                 }
                 Emptied::UpTo(name) => {
-                    let below = open(&here, name.as_c_str())?;
+                    let below = enter(&here, &name)?;
                     self.way.push((name, identity(&here)?));
                     here = below;
                 }
@@ -418,6 +421,21 @@ fn open(at: impl std::os::fd::AsFd, path: impl rustix::path::Arg) -> io::Result<
     Ok(openat(at, path, flags, Mode::empty())?)
 }
 
+/// Opens a directory that is to be emptied, also one that closed itself to its owner.
+fn enter(at: &OwnedFd, name: &CStr) -> io::Result<OwnedFd> {
+    let opened = match open(at, name) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            rustix::fs::chmodat(at, name, Mode::RWXU, AtFlags::empty())?;
+            open(at, name)?
+        }
+        opened => opened?,
+    };
+    if !Mode::from_raw_mode(fstat(&opened)?.st_mode).contains(Mode::WUSR | Mode::XUSR) {
+        rustix::fs::fchmod(&opened, Mode::RWXU)?;
+    }
+    Ok(opened)
+}
+
 fn identity(dir: &OwnedFd) -> io::Result<(u64, u64)> {
     let stat = fstat(dir)?;
     Ok((stat.st_dev, stat.st_ino))
@@ -489,6 +507,21 @@ mod tests {
         let removed = remove.spawn(move || removal.finish()).unwrap().join();
         assert!(removed.unwrap().is_ok());
         assert!(!top.exists() && kept.path().join("a").exists());
+    }
+
+    #[test]
+    fn a_directory_that_is_closed_to_its_owner_goes() {
+        let scratch = Scratches::new().make().unwrap();
+        let top = scratch.path().to_owned();
+        for mode in [0o000, 0o111, 0o333, 0o555] {
+            let folder = top.join(format!("{mode:o}"));
+            fs::create_dir_all(folder.join("below")).unwrap();
+            fs::write(folder.join("file"), "").unwrap();
+            fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
+        }
+        fs::set_permissions(&top, fs::Permissions::from_mode(0)).unwrap();
+        drop(scratch);
+        assert!(!top.exists());
     }
 
     /// A scratch directory with so many entries in it.
