@@ -230,16 +230,7 @@ mod linux {
             })
             .count();
         let mounts = fs::read_to_string("/proc/self/mountinfo")?.lines().count();
-        let groups = fs::read_to_string("/proc/cgroups")?
-            .lines()
-            .find_map(|line| {
-                line.strip_prefix("memory\t")?
-                    .split('\t')
-                    .nth(1)?
-                    .parse()
-                    .ok()
-            })
-            .unwrap_or(0);
+        let groups = groups(Path::new("/sys/fs/cgroup"));
         Ok([
             ("keepers", keepers),
             ("mounts", mounts),
