@@ -16,6 +16,42 @@
 //! | its end | the kernel ends all its processes | the keeper kills until none is left |
 //! | scratch | a file system in memory, with a size | a directory, polled |
 //!
+//! ```no_run
+//! # #[cfg(target_os = "linux")]
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use skillrun_confine::{Confinement, Job, Limits, Scratch};
+//!
+//! let confinement = Confinement::find()?; // tries the machine; keep it
+//! let folder = std::env::temp_dir().join("scratch-of-this-run");
+//! std::fs::create_dir(&folder)?;
+//! let running = confinement.start(Job {
+//!     program: "/usr/bin/sort".into(),
+//!     arguments: vec!["-n".into()],
+//!     environment: Vec::new(),
+//!     directory: "/".into(),
+//!     places: Vec::new(),
+//!     scratch: Scratch {
+//!         handle: std::fs::File::open(&folder)?.into(),
+//!         path: folder,
+//!         at: "/tmp".into(),
+//!         size: 64 << 20,
+//!     },
+//!     network: false,
+//!     limits: Limits {
+//!         time: std::time::Duration::from_secs(5),
+//!         memory: 256 << 20,
+//!         processes: 32,
+//!         file_size: 64 << 20,
+//!         disk: 64 << 20,
+//!         open_files: 256,
+//!     },
+//! })?;
+//! let (end, stdout, _stderr) = running.capture(b"2\n1\n", 1 << 20).await?;
+//! println!("{:?}, held by {:?}: {} bytes", end.stopped, end.layers, stdout.total);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! The program is started by a *keeper*, a small program that is embedded in this library: it has one
 //! thread, so it may fork, and it ends everything when the host gives up or dies.
 //!
@@ -23,6 +59,8 @@
 //! nothing can be confined there. macOS has Seatbelt and Windows has job objects and app containers;
 //! each would be a backend here.
 
+#[cfg(target_os = "linux")]
+mod capture;
 #[cfg(target_os = "linux")]
 mod filter;
 mod job;
@@ -33,6 +71,8 @@ mod linux;
 #[cfg(not(target_os = "linux"))]
 mod other;
 
+#[cfg(target_os = "linux")]
+pub use capture::Captured;
 pub use job::{Handle, Job, Place, Scratch, What};
 #[cfg(target_os = "linux")]
 pub use linux::{Confinement, Running, is_shown};
