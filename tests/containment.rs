@@ -26,7 +26,17 @@ trials! {
 
 /// Starts a script with words, does `meanwhile` once it says `ready`, and lets it go on.
 pub(crate) fn meanwhile(place: &Place, words: &[&str], meanwhile: impl FnOnce()) -> End {
-    let words: Vec<&str> = ["run", "./skill", "main.py"]
+    meanwhile_of(place, "main.py", words, meanwhile)
+}
+
+/// The same, for a script of this name.
+pub(crate) fn meanwhile_of(
+    place: &Place,
+    script: &str,
+    words: &[&str],
+    meanwhile: impl FnOnce(),
+) -> End {
+    let words: Vec<&str> = ["run", "./skill", script]
         .into_iter()
         .chain(words.iter().copied())
         .collect();

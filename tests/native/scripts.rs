@@ -1,5 +1,6 @@
 //! Native scripts through the command line and the library, where a folder cannot say it.
 
+use crate::containment::meanwhile_of;
 use crate::library::{block_on, host, permitted, skill};
 use crate::place::{Place, SKILL_MD};
 use skillrun::{Policy, Request};
@@ -10,6 +11,9 @@ trials! {
     a_native_script_rewritten_after_the_decision_is_not_what_runs,
     a_crash_of_a_native_script_is_an_error_in_the_log,
     the_outcome_of_a_native_script_says_what_held_it,
+    without_namespaces_a_script_runs_unless_the_policy_demands_them,
+    a_seal_that_another_program_takes_off_ends_the_run,
+    a_policy_that_is_not_there_is_kept_away_and_stands_for_nothing,
 }
 
 fn bash(script: &str) -> Place {
@@ -106,4 +110,104 @@ fn the_outcome_of_a_native_script_says_what_held_it() {
     }
     assert_eq!(isolation["limits"]["time"], "hard");
     assert!(isolation["limits"]["memory"] == "hard" || isolation["limits"]["memory"] == "polled");
+}
+
+/// The binary of an ordinary user who can make no namespaces.
+fn without_namespaces(place: &Place, words: &[&str]) -> std::process::Command {
+    use std::os::unix::process::CommandExt as _;
+    let plain = place.unprivileged_command(words);
+    let close = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
+    let mut command = place.program("/usr/bin/unshare");
+    command
+        .args(["--user", "--map-root-user", "/bin/sh", "-c", close, "sh"])
+        .arg(plain.get_program())
+        .args(plain.get_args())
+        .envs(
+            plain
+                .get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        );
+    if rustix::process::geteuid().is_root() {
+        command.uid(65534).gid(65534);
+    }
+    command
+}
+
+fn without_namespaces_a_script_runs_unless_the_policy_demands_them() {
+    let place = bash("echo ran\n");
+    place.write("demands.toml", "native = \"namespaces\"\n");
+    place.write("refuses.toml", "native = \"refuse\"\n");
+    let words = ["run", "./skill", "main.sh", "--json"];
+    let end = place.end_of(&mut without_namespaces(&place, &words));
+    let outcome: serde_json::Value = serde_json::from_str(&end.stdout).unwrap();
+    let layers = ["landlock", "seccomp", "rlimits", "no_new_privileges"];
+    assert_eq!(outcome["stdout"], "ran\n", "{outcome}");
+    assert_eq!(outcome["isolation"]["layers"], serde_json::json!(layers));
+    assert_eq!(outcome["isolation"]["limits"]["disk"], "polled");
+
+    let words = ["run", "./skill", "main.sh", "--policy", "demands.toml"];
+    let end = place.end_of(&mut without_namespaces(&place, &words));
+    let message = "refused: the policy demands namespaces for `scripts/main.sh`, and this machine has \
+                   none to give: cannot make namespaces: No space left on device (os error 28)\n\
+                   hint: native = \"confined\" in skillrun.toml does with Landlock and seccomp\n";
+    assert_eq!(
+        (end.stdout.as_str(), end.stderr.as_str(), end.code),
+        ("", message, 126)
+    );
+    // The twin: where there are namespaces, the same policy lets it run.
+    let allowed = place.end_of(&mut place.unprivileged_command(&words));
+    assert_eq!((allowed.stdout.as_str(), allowed.code), ("ran\n", 0));
+
+    let end = place.end(&["run", "./skill", "main.sh", "--policy", "refuses.toml"]);
+    let message = "refused: the policy refuses native scripts, and `scripts/main.sh` needs bash of this \
+                   machine\nhint: set native = \"confined\" in skillrun.toml\n";
+    assert_eq!((end.stderr.as_str(), end.code), (message, 126));
+
+    // What only a file tree of its own can keep read-only is not handed over without one.
+    let words = ["run", "./skill", "main.sh", "--workspace", "."];
+    let end = place.end_of(&mut without_namespaces(&place, &words));
+    assert_eq!(end.code, 126);
+    assert!(
+        end.stderr
+            .contains("without namespaces nothing keeps it from that"),
+        "{}",
+        end.stderr
+    );
+}
+
+fn a_seal_that_another_program_takes_off_ends_the_run() {
+    let script = "echo ready; read -r _\n\
+                  while :; do { echo x > skillrun.toml; } 2>/dev/null && echo WROTE; done\n";
+    let place = bash(script);
+    place.write("skillrun.toml", "interpreters = [\"bash\"]\n");
+    let words = ["--workspace", ".", "--timeout", "60s"];
+    let end = meanwhile_of(&place, "main.sh", &words, || {
+        place.write("other", "interpreters = [\"bash\", \"node\"]\n");
+        std::fs::rename(place.path("other"), place.path("skillrun.toml")).unwrap();
+    });
+    let told = "Stopped: a file that it must not change was replaced by another program\n\
+                Signal: SIGKILL\n";
+    assert_eq!((end.stderr.as_str(), end.code), (told, 137));
+}
+
+fn a_policy_that_is_not_there_is_kept_away_and_stands_for_nothing() {
+    let script = "{ echo x > skillrun.toml; } 2>/dev/null || held=yes; echo ready; read -r _; echo held: $held\n";
+    let place = bash(script);
+    place.write(
+        "home/.config/skillrun/skillrun.toml",
+        "native = \"refuse\"\n",
+    );
+    place.write("open.toml", "");
+    let words = ["--workspace", ".", "--policy", "open.toml"];
+    let end = meanwhile_of(&place, "main.sh", &words, || {
+        // An empty file stands in its place meanwhile, and the policy of the user still holds.
+        assert_eq!(place.path("skillrun.toml").metadata().unwrap().len(), 0);
+        let other = place.end(&["run", "./skill", "main.sh"]);
+        assert_eq!(other.code, 126, "{}", other.stderr);
+    });
+    assert_eq!(
+        (end.stdout.as_str(), end.stderr.as_str(), end.code),
+        ("held: yes\n", "", 0)
+    );
+    assert!(!place.path("skillrun.toml").exists());
 }
