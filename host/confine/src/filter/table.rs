@@ -147,7 +147,7 @@ pub(super) const ALLOWED: &[Entry] = &[
         .when(&[ONESELF]),
     Entry::new("a priority of one's own, not of others and not of all that the user has")
         .calls(calls![SYS_setpriority])
-        .when(&[&[Test(0, Is::Equal(libc::PRIO_PROCESS as u32)), Test(1, Is::Equal(0))]]),
+        .when(&[&[Test(0, Is::Equal(libc::PRIO_PROCESS)), Test(1, Is::Equal(0))]]),
     Entry::new("the same for disks")
         .calls(calls![SYS_ioprio_set])
         .when(&[&[Test(0, Is::Equal(1)), Test(1, Is::Equal(0))]]), // IOPRIO_WHO_PROCESS

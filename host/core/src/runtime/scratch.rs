@@ -519,7 +519,7 @@ mod tests {
             fs::write(folder.join("file"), "").unwrap();
             fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
         }
-        fs::set_permissions(&top, fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(&top, fs::Permissions::from_mode(0o000)).unwrap();
         drop(scratch);
         assert!(!top.exists());
     }
