@@ -11,7 +11,7 @@ use landlock::{
 };
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use rustix::process::{Gid, Resource, Rlimit, Signal, Uid, setrlimit};
+use rustix::process::{DumpableBehavior, Gid, Resource, Rlimit, Signal, Uid, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 use skillrun_keeper::{Backend, Plan};
 use std::ffi::OsStr;
@@ -142,6 +142,9 @@ fn restrict(
     sys::close_handles_on_exec().step("close handles")?;
     limit(plan)?;
     give_up_rights(rights)?;
+    // The keeper must be able to see what the program uses, and a change of ids closes a process. Nobody
+    // is there yet from whom this copy of the keeper would have to be closed.
+    rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable).step("be seen")?;
     rustix::thread::set_no_new_privs(true).step("give up new privileges")?;
     landlock(plan, &rules)?;
     drop(rules);

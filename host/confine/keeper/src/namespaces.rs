@@ -245,9 +245,6 @@ impl First<'_> {
     }
 
     fn become_program(self) -> ! {
-        // The keeper must be able to see what the program writes. Nobody is there yet from whom this
-        // copy of the first process would have to be closed.
-        let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable);
         let unable = match self.rules() {
             Ok(rules) => lockdown::become_program(
                 self.plan,
