@@ -24,11 +24,13 @@ const builtins = {
     build.onResolve({ filter: /^(node:)?[a-z_0-9]+(\/[a-z_0-9]*)?$/ }, ({ path: name, kind }) => {
       const file = ours(name);
       if (file === undefined) return undefined;
-      return kind === 'require-call' ? { path: file, namespace: 'required' } : { path: file };
+      // The name stands in the bundle, and must not tell where it was made.
+      const name = path.relative(folder, file);
+      return kind === 'require-call' ? { path: name, namespace: 'required' } : { path: file };
     });
-    build.onLoad({ filter: /.*/, namespace: 'required' }, ({ path: file }) => ({
-      contents: `module.exports = require(${JSON.stringify(file)}).default;`,
-      resolveDir: path.dirname(file),
+    build.onLoad({ filter: /.*/, namespace: 'required' }, ({ path: name }) => ({
+      contents: `module.exports = require(${JSON.stringify(path.join(folder, name))}).default;`,
+      resolveDir: folder,
     }));
   },
 };
