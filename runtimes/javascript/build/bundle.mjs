@@ -25,11 +25,11 @@ const builtins = {
       const file = ours(name);
       if (file === undefined) return undefined;
       // The name stands in the bundle, and must not tell where it was made.
-      const name = path.relative(folder, file);
-      return kind === 'require-call' ? { path: name, namespace: 'required' } : { path: file };
+      const within = path.relative(folder, file);
+      return kind === 'require-call' ? { path: within, namespace: 'required' } : { path: file };
     });
-    build.onLoad({ filter: /.*/, namespace: 'required' }, ({ path: name }) => ({
-      contents: `module.exports = require(${JSON.stringify(path.join(folder, name))}).default;`,
+    build.onLoad({ filter: /.*/, namespace: 'required' }, ({ path: within }) => ({
+      contents: `module.exports = require(${JSON.stringify(path.join(folder, within))}).default;`,
       resolveDir: folder,
     }));
   },
