@@ -14,6 +14,7 @@ trials! {
     without_namespaces_a_script_runs_unless_the_policy_demands_them,
     a_seal_that_another_program_takes_off_ends_the_run,
     a_policy_that_is_not_there_is_kept_away_and_stands_for_nothing,
+    a_granted_etc_is_the_machines_own,
 }
 
 fn bash(script: &str) -> Place {
@@ -210,4 +211,24 @@ fn a_policy_that_is_not_there_is_kept_away_and_stands_for_nothing() {
         ("held: yes\n", "", 0)
     );
     assert!(!place.path("skillrun.toml").exists());
+}
+
+fn a_granted_etc_is_the_machines_own() {
+    let place = bash(
+        "cat /etc/hostname 2>/dev/null || echo none; { : > /etc/x; } 2>/dev/null || echo held\n",
+    );
+    let words = ["run", "./skill", "main.sh"];
+    // The twin: without the grant there is only what every program needs.
+    let end = place.end(&words);
+    assert_eq!(
+        (end.stdout.as_str(), end.stderr.as_str(), end.code),
+        ("none\nheld\n", "", 0)
+    );
+    let name = std::fs::read_to_string("/etc/hostname").unwrap_or("none\n".into());
+    let end = place.end(&[&words[..], &["--allow", "read:/etc"]].concat());
+    let expected = format!("{name}held\n");
+    assert_eq!(
+        (end.stdout.as_str(), end.stderr.as_str(), end.code),
+        (expected.as_str(), "", 0)
+    );
 }

@@ -234,6 +234,11 @@ fn system(plan: &Plan) -> Result<Vec<Mount>, Unable> {
     let mut mounts = Vec::new();
     for path in &plan.system {
         let path = Path::new(OsStr::from_bytes(path));
+        // A place that holds it shows it, and nothing is made in there.
+        let granted = |place: &Place| path.starts_with(OsStr::from_bytes(&place.at));
+        if plan.places.iter().any(granted) {
+            continue;
+        }
         let Ok(meta) = fs::symlink_metadata(path) else {
             continue;
         };
