@@ -263,6 +263,8 @@ pub(crate) fn verdict(why: Why, status: i32, keeper: &Keeper) -> Result<Stopped,
         Why::Seal => Ok(Stopped::Seal),
         Why::HostGone => Ok(Stopped::Signaled(libc::SIGKILL)),
         Why::SetUp => lost("it did not start"),
+        // The first process is small, but where all are, memory may run out at it.
+        Why::Lost if keeper.group.as_ref().is_some_and(Cgroup::killed_some) => Ok(Stopped::Memory),
         Why::Lost => lost("its first process died"),
         Why::Ended if !libc::WIFSIGNALED(status) => Ok(Stopped::Exited(libc::WEXITSTATUS(status))),
         Why::Ended => {
