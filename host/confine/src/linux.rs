@@ -289,10 +289,14 @@ fn plan(backend: Backend, job: Job) -> Result<(Plan, Vec<OwnedFd>), Unable> {
 
 /// Has a keeper set everything up and try what must not be possible; nothing is executed.
 fn try_out(keeper: &mut Keeper, backend: Backend) -> Result<End, Unable> {
-    let unable = |error: io::Error| unable(&format!("try {}", backend.word()), error);
-    let temporary = std::env::temp_dir().canonicalize().map_err(unable)?;
-    let scratch = File::open(&temporary).map_err(unable)?;
-    let nothing = File::open("/dev/null").map_err(unable)?;
+    let open = |path: &Path| {
+        let opened = path
+            .canonicalize()
+            .and_then(|path| Ok((File::open(&path)?, path)));
+        opened.map_err(|error| unable(&format!("open `{}`", path.display()), error))
+    };
+    let (scratch, temporary) = open(&std::env::temp_dir())?;
+    let (nothing, _) = open(Path::new("/dev/null"))?;
     let job = Job {
         program: PathBuf::new(),
         arguments: Vec::new(),
