@@ -1,6 +1,6 @@
 //! The keeper: an executable that this process holds, and a process that it starts.
 
-use crate::{End, Unable};
+use crate::{Backend, End, Unable};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::net::{
@@ -66,7 +66,7 @@ pub(crate) struct Keeper {
 }
 
 impl Keeper {
-    pub(crate) fn start(executable: &Executable) -> Result<Self, Unable> {
+    pub(crate) fn start(executable: &Executable, backend: Backend) -> Result<Self, Unable> {
         let start = || {
             let flags = SocketFlags::CLOEXEC;
             let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
@@ -74,6 +74,7 @@ impl Keeper {
             // socket comes to the keeper as its input, and all else through the socket.
             let mut process = Command::new(format!("/proc/self/fd/{}", executable.0.as_raw_fd()))
                 .arg0("skillrun-keeper")
+                .arg(backend.word())
                 .env_clear()
                 .current_dir("/")
                 .stdin(Stdio::from(theirs))

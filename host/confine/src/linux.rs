@@ -3,7 +3,7 @@
 use crate::filter::filter;
 use crate::keeper::{Executable, Keeper, whole_message};
 use crate::{Backend, End, Job, Limits, Unable, Unavailable, What};
-use skillrun_keeper::{MAX_PLACES, Plan};
+use skillrun_keeper::{MAX_PLACES, Plan, SYSTEM};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
@@ -16,32 +16,6 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 
-/// Directories and files of the machine that every program may read and execute: what interpreters
-/// and tools are made of. Nothing here is a person's.
-const SYSTEM: [&str; 22] = [
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/nix/store",
-    "/etc/alternatives",
-    "/etc/ca-certificates",
-    "/etc/gai.conf",
-    "/etc/inputrc",
-    "/etc/ld.so.cache",
-    "/etc/ld.so.conf",
-    "/etc/ld.so.conf.d",
-    "/etc/localtime",
-    "/etc/mime.types",
-    "/etc/perl",
-    "/etc/pki/ca-trust",
-    "/etc/pki/tls/certs",
-    "/etc/ssl/certs",
-    "/etc/ssl/openssl.cnf",
-    "/etc/terminfo",
-];
 /// Whether every program sees this path of the machine, links resolved.
 pub fn is_shown(path: &Path) -> bool {
     let real = path.canonicalize();
@@ -52,7 +26,6 @@ pub fn is_shown(path: &Path) -> bool {
 #[derive(Debug, Clone)]
 pub struct Confinement {
     shared: Arc<Shared>,
-    backend: Backend,
     trial: End,
     passed_over: Vec<(Backend, Unable)>,
     ahead: bool,
@@ -61,6 +34,7 @@ pub struct Confinement {
 #[derive(Debug)]
 struct Shared {
     executable: Executable,
+    backend: Backend,
     /// A keeper that waits for something to do: it takes longer to come up than to start a program.
     spare: Mutex<Option<Keeper>>,
 }
@@ -72,7 +46,7 @@ impl Shared {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        spare.map_or_else(|| Keeper::start(&self.executable), Ok)
+        spare.map_or_else(|| Keeper::start(&self.executable, self.backend), Ok)
     }
 
     fn keep(&self, keeper: Keeper) {
@@ -102,14 +76,14 @@ impl Confinement {
     /// Tries one backend.
     pub fn with(backend: Backend) -> Result<Self, Unable> {
         let executable = Executable::load()?;
-        let mut keeper = Keeper::start(&executable)?;
+        let mut keeper = Keeper::start(&executable, backend)?;
         let trial = try_out(&mut keeper, backend)?;
         Ok(Self {
             shared: Arc::new(Shared {
                 executable,
+                backend,
                 spare: Mutex::new(Some(keeper)),
             }),
-            backend,
             trial,
             passed_over: Vec::new(),
             ahead: false,
@@ -127,7 +101,7 @@ impl Confinement {
 
     /// How programs are held.
     pub fn backend(&self) -> Backend {
-        self.backend
+        self.shared.backend
     }
 
     /// The layers and limits that the trial had, and so every program without a writable place.
@@ -144,7 +118,7 @@ impl Confinement {
     ///
     /// Needs a tokio runtime with I/O.
     pub fn start(&self, job: Job) -> Result<Running, Unable> {
-        let (plan, handles) = plan(self.backend, job)?;
+        let (plan, handles) = plan(self.backend(), job)?;
         let handles: Vec<BorrowedFd<'_>> = handles.iter().map(OwnedFd::as_fd).collect();
         let (theirs, ours) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
             .map_err(|error| unable("make a pipe", error.into()))?;
@@ -152,7 +126,7 @@ impl Confinement {
         keeper.send(&plan, theirs.as_fd(), &handles)?;
         // If it cannot start now, the next program will tell.
         if self.ahead
-            && let Ok(next) = Keeper::start(&self.shared.executable)
+            && let Ok(next) = Keeper::start(&self.shared.executable, self.backend())
         {
             self.shared.keep(next);
         }
@@ -277,7 +251,6 @@ fn plan(backend: Backend, job: Job) -> Result<(Plan, Vec<OwnedFd>), Unable> {
             .map(|(name, value)| (own(name), own(value)))
             .collect(),
         directory: bytes(&job.directory),
-        system: SYSTEM.iter().map(|path| path.as_bytes().to_vec()).collect(),
         places,
         scratch,
         network: job.network,

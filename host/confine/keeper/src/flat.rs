@@ -4,8 +4,9 @@
 //! together: whatever loses its parent comes to the keeper, which kills until nothing is left.
 
 use crate::cgroup::Cgroup;
+use crate::handles::{Handles, Output};
 use crate::ids::Ids;
-use crate::linux::{Handles, Keeper};
+use crate::linux::Keeper;
 use crate::lockdown::{self, Access, Rights, Rule, SIGNAL_SCOPE, TRUNCATE};
 use crate::pipe::{Teller, pipe};
 use crate::seal::Seals;
@@ -14,7 +15,7 @@ use crate::unable::{Step as _, Unable};
 use crate::watch::{Watch, Why, verdict};
 use crate::{root, tree, walk};
 use rustix::process::{Pid, Signal, kill_process};
-use skillrun_keeper::{End, Hold, Holds, Layer, Plan};
+use skillrun_keeper::{End, Hold, Holds, Layer, Plan, SYSTEM};
 use std::ffi::OsStr;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
@@ -40,10 +41,15 @@ const DEVICES: [&str; 6] = [
 /// Between two rounds of killing.
 const ROUND: Duration = Duration::from_micros(200);
 
-pub(crate) fn run(keeper: &Keeper, plan: &Plan, handles: Handles) -> Result<End, Unable> {
+pub(crate) fn run(
+    keeper: &Keeper,
+    plan: &Plan,
+    handles: Handles,
+    output: &mut Option<Output>,
+) -> Result<End, Unable> {
     let ids = Ids::choose()?;
     refuse_what_cannot_be_held(plan, &handles, &ids)?;
-    ids.own(&handles)?;
+    ids.own(&handles, output.as_ref())?;
     let mut plan = plan.clone();
     if !ids.private {
         // The kernel counts all processes of the user, wherever they came from.
@@ -55,18 +61,20 @@ pub(crate) fn run(keeper: &Keeper, plan: &Plan, handles: Handles) -> Result<End,
     let program = match sys::fork(0).step("start a process")? {
         Fork::Child => {
             drop(listener);
-            become_program(&plan, &handles, &ids, &teller)
+            become_program(&plan, &handles, output.take(), &ids, &teller)
         }
         Fork::Parent(program) => program,
     };
     let Handles {
         places,
         stdin,
-        stdout,
-        stderr,
         scratch,
+        plan: _,
     } = handles;
-    drop((teller, stdin, stdout, stderr));
+    drop((teller, stdin));
+    if !plan.is_trial() {
+        *output = None;
+    }
     ids.look()?;
     let mut watch = Watch::new(keeper, &plan, program, listener, Seals::default())?;
     watch.scratch = Some(scratch);
@@ -153,7 +161,13 @@ fn refuse_what_cannot_be_held(plan: &Plan, handles: &Handles, ids: &Ids) -> Resu
     Ok(())
 }
 
-fn become_program(plan: &Plan, handles: &Handles, ids: &Ids, teller: &Teller) -> ! {
+fn become_program(
+    plan: &Plan,
+    handles: &Handles,
+    output: Option<Output>,
+    ids: &Ids,
+    teller: &Teller,
+) -> ! {
     let rights = match ids.private {
         true => Rights::Files {
             user: ids.outside.0,
@@ -167,7 +181,7 @@ fn become_program(plan: &Plan, handles: &Handles, ids: &Ids, teller: &Teller) ->
         std::process::exit(1);
     }
     let unable = match rules(plan, handles) {
-        Ok(rules) => lockdown::become_program(plan, handles, rules, rights, teller),
+        Ok(rules) => lockdown::become_program(plan, handles, output, rules, rights, teller),
         Err(unable) => unable,
     };
     teller.tell_unable(unable);
@@ -176,7 +190,7 @@ fn become_program(plan: &Plan, handles: &Handles, ids: &Ids, teller: &Teller) ->
 
 fn rules(plan: &Plan, handles: &Handles) -> Result<Vec<Rule>, Unable> {
     let mut rules = Vec::new();
-    let system = plan.system.iter().map(Vec::as_slice);
+    let system = SYSTEM.iter().map(|path| path.as_bytes());
     let files = FILES.iter().map(|path| path.as_bytes());
     let network = ["/etc/resolv.conf"].iter().filter(|_| plan.network);
     let network = network.map(|path| path.as_bytes());

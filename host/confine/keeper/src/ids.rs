@@ -4,7 +4,7 @@
 //! limit on processes, and a hole in any other layer would be a hole in the machine. So it gets a
 //! number that owns nothing, and its places are mounted so that their owner's files are its own.
 
-use crate::linux::Handles;
+use crate::handles::{Handles, Output};
 use crate::sys::{self, Fork, Wait};
 use crate::unable::{Step as _, Unable};
 use rustix::fs::{Mode, OFlags};
@@ -80,14 +80,15 @@ impl Ids {
 
     /// Gives the program its input and output, which the host made: it may open them again by name, as
     /// `/dev/stdout`.
-    pub(crate) fn own(&self, handles: &Handles) -> Result<(), Unable> {
+    pub(crate) fn own(&self, handles: &Handles, output: Option<&Output>) -> Result<(), Unable> {
         use rustix::fs::{FileType, fchown, fstat};
         use rustix::process::{Gid, Uid};
         if !self.private {
             return Ok(());
         }
         let (user, group) = (Uid::from_raw(self.outside.0), Gid::from_raw(self.outside.1));
-        for handle in [&handles.stdin, &handles.stdout, &handles.stderr] {
+        let output = output.map(|output| [&output.stdout, &output.stderr]);
+        for handle in output.into_iter().flatten().chain([&handles.stdin]) {
             let kind = fstat(handle).step("look at input and output")?.st_mode;
             // Nothing else is the run's own.
             if FileType::from_raw_mode(kind).is_fifo() {

@@ -1,24 +1,15 @@
 //! From the socket to the report.
 
 use crate::cgroup::Cgroup;
+use crate::handles::{Handles, Output};
+use crate::room::{Room, Shape};
 use crate::unable::{Step as _, Unable};
 use crate::{flat, namespaces, sys};
 use rustix::fs::{Mode, OFlags};
 use rustix::net::{SendFlags, send};
-use skillrun_keeper::{Backend, End, MAX_PLACES, Message, Plan, Report};
-use std::fs::File;
-use std::io::{self, Read as _, Seek as _};
+use skillrun_keeper::{Backend, End, Message, Place, Plan, Report};
+use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
-
-/// The handles that come with a plan, and the output that the keeper was started with.
-pub(crate) struct Handles {
-    pub(crate) stdin: OwnedFd,
-    pub(crate) stdout: OwnedFd,
-    pub(crate) stderr: OwnedFd,
-    /// One for each place; none for one that is not there.
-    pub(crate) places: Vec<Option<OwnedFd>>,
-    pub(crate) scratch: OwnedFd,
-}
 
 /// What holds for every plan.
 pub(crate) struct Keeper {
@@ -38,7 +29,8 @@ pub(crate) fn main() {
         control,
         group: Cgroup::join(),
     };
-    let host_is_there = keeper.serve(output);
+    let namespaces = std::env::args().nth(1).as_deref() == Some(Backend::Namespaces.word());
+    let host_is_there = keeper.serve(output, namespaces);
     if let (Some(group), false) = (keeper.group, host_is_there) {
         group.leave();
     }
@@ -46,11 +38,16 @@ pub(crate) fn main() {
 
 impl Keeper {
     /// Serves trials and one program; tells whether the host was there to the end.
-    fn serve(&self, output: (OwnedFd, OwnedFd)) -> bool {
+    fn serve(&self, output: Output, namespaces: bool) -> bool {
         let mut output = Some(output);
-        while let Some((stdout, stderr)) = &output {
-            let received = receive(&self.control, stdout, stderr);
-            let (plan, handles) = match received {
+        while output.is_some() {
+            // If there can be none, the plan that needs it meets the reason.
+            let room = match namespaces {
+                true => Room::make(Shape::usual(), &mut output).ok(),
+                false => None,
+            };
+            let open = |place: &Place| place.missing.is_none() && place.contents.is_none();
+            let (plan, handles) = match Handles::receive(self.control.as_fd(), open) {
                 Ok(received) => received,
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return false,
                 Err(error) => {
@@ -58,18 +55,20 @@ impl Keeper {
                     return self.tell(Err(unable));
                 }
             };
-            if !plan.is_trial() {
-                // The program's output ends when its processes have.
-                output = None;
-            }
-            if !self.tell(self.keep(&plan, handles)) {
+            if !self.tell(self.keep(&plan, handles, &mut output, room)) {
                 return false;
             }
         }
         true
     }
 
-    fn keep(&self, plan: &Plan, handles: Handles) -> Result<End, Unable> {
+    fn keep(
+        &self,
+        plan: &Plan,
+        handles: Handles,
+        output: &mut Option<Output>,
+        room: Option<Room>,
+    ) -> Result<End, Unable> {
         if let Some(group) = &self.group {
             let own = match plan.backend {
                 Backend::Namespaces => plan.scratch.size,
@@ -78,8 +77,8 @@ impl Keeper {
             group.limit(&plan.limits, own).step("limit the cgroup")?;
         }
         match plan.backend {
-            Backend::Namespaces => namespaces::run(self, plan, handles),
-            Backend::Landlock => flat::run(self, plan, handles),
+            Backend::Namespaces => namespaces::run(self, plan, handles, output, room),
+            Backend::Landlock => flat::run(self, plan, handles, output),
         }
     }
 
@@ -100,7 +99,7 @@ impl Keeper {
 }
 
 /// Takes over the socket and the program's output, and leaves the standard handles at nothing.
-fn take_over() -> io::Result<(OwnedFd, (OwnedFd, OwnedFd))> {
+fn take_over() -> io::Result<(OwnedFd, Output)> {
     let taken = sys::take_standard()?;
     let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
     for number in 0..3 {
@@ -110,32 +109,5 @@ fn take_over() -> io::Result<(OwnedFd, (OwnedFd, OwnedFd))> {
     // A terminal's signals are for the host alone; orphans of the program come to this process.
     rustix::process::setsid()?;
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
-    Ok((control, (stdout, stderr)))
-}
-
-fn receive(control: &OwnedFd, stdout: &OwnedFd, stderr: &OwnedFd) -> io::Result<(Plan, Handles)> {
-    let mut handles = sys::receive_handles(control.as_fd(), MAX_PLACES + 3)?.into_iter();
-    let mut next = || handles.next().ok_or(io::ErrorKind::InvalidData);
-    let mut file = File::from(next()?);
-    let stdin = next()?;
-    file.rewind()?;
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
-    let plan: Plan = postcard::from_bytes(&bytes).map_err(io::Error::other)?;
-    let places = plan
-        .places
-        .iter()
-        .map(|place| match (&place.missing, &place.contents) {
-            (None, None) => next().map(Some),
-            _ => Ok(None),
-        });
-    let places = places.collect::<Result<Vec<_>, _>>()?;
-    let handles = Handles {
-        stdin,
-        stdout: stdout.try_clone()?,
-        stderr: stderr.try_clone()?,
-        places,
-        scratch: next()?,
-    };
-    Ok((plan, handles))
+    Ok((control, Output { stdout, stderr }))
 }

@@ -1,7 +1,7 @@
 //! The last steps before a program takes over: its limits, its rights, Landlock, seccomp. Then what it
 //! could do is tried, and only if nothing of that is possible does it start.
 
-use crate::linux::Handles;
+use crate::handles::{Handles, Output};
 use crate::pipe::{Teller, Word};
 use crate::sys;
 use crate::unable::{Step as _, Unable};
@@ -29,7 +29,6 @@ pub(crate) const SIGNAL_SCOPE: i32 = 6;
 /// What a program may do with a file or with everything in a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    List,
     Read,
     Execute,
     Device,
@@ -59,7 +58,6 @@ impl Rule {
         let is_folder = rustix::fs::FileType::from_raw_mode(mode).is_dir();
         let read = AccessFs::ReadFile | AccessFs::ReadDir;
         let all = match self.access {
-            Access::List => AccessFs::ReadDir.into(),
             Access::Read => read,
             Access::Execute => read | AccessFs::Execute,
             Access::Device => AccessFs::ReadFile | AccessFs::WriteFile,
@@ -91,11 +89,12 @@ pub(crate) enum Rights {
 pub(crate) fn become_program(
     plan: &Plan,
     handles: &Handles,
+    output: Option<Output>,
     rules: Vec<Rule>,
     rights: Rights,
     teller: &Teller,
 ) -> Unable {
-    match restrict(plan, handles, rules, rights) {
+    match restrict(plan, handles, output, rules, rights) {
         Ok(()) => {}
         Err(unable) => return unable,
     }
@@ -124,19 +123,16 @@ pub(crate) fn become_program(
 fn restrict(
     plan: &Plan,
     handles: &Handles,
+    output: Option<Output>,
     rules: Vec<Rule>,
     rights: Rights,
 ) -> Result<(), Unable> {
     rustix::process::setsid().step("start a session")?;
     sys::reset_signals();
     rustix::process::chdir(plan.directory.as_slice()).step_on("enter", &plan.directory)?;
-    let Handles {
-        stdin,
-        stdout,
-        stderr,
-        ..
-    } = handles;
-    for (number, handle) in (0..).zip([stdin, stdout, stderr]) {
+    let missing = || Unable::new("connect input and output", "it was used up");
+    let Output { stdout, stderr } = output.ok_or_else(missing)?;
+    for (number, handle) in (0..).zip([&handles.stdin, &stdout, &stderr]) {
         sys::put_standard(handle, number).step("connect input and output")?;
     }
     sys::close_handles_on_exec().step("close handles")?;

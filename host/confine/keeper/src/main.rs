@@ -13,6 +13,8 @@ mod cgroup;
 #[cfg(target_os = "linux")]
 mod flat;
 #[cfg(target_os = "linux")]
+mod handles;
+#[cfg(target_os = "linux")]
 mod ids;
 #[cfg(target_os = "linux")]
 mod linux;
@@ -22,6 +24,8 @@ mod lockdown;
 mod namespaces;
 #[cfg(target_os = "linux")]
 mod pipe;
+#[cfg(target_os = "linux")]
+mod room;
 #[cfg(target_os = "linux")]
 mod root;
 #[cfg(target_os = "linux")]

@@ -38,8 +38,6 @@ pub struct Plan {
     pub environment: Vec<(Vec<u8>, Vec<u8>)>,
     /// Where it starts.
     pub directory: Vec<u8>,
-    /// Directories and files of the machine that it may read and execute, where they are.
-    pub system: Vec<Vec<u8>>,
     /// Directories and files granted to it.
     pub places: Vec<Place>,
     /// Its private directory.

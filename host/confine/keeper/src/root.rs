@@ -2,18 +2,17 @@
 //! system's directories, the granted places and a few devices are mounted, and nothing else.
 
 use crate::ids::{self, Ids};
-use crate::linux::Handles;
 use crate::lockdown::{Access, Rule};
 use crate::sys::{self, attr};
 use crate::tree::BYTES_PER_FILE;
 use crate::unable::{Step as _, Unable};
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustix::mount::{
     MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount,
     mount_change, move_mount, open_tree, unmount,
 };
 use skillrun_keeper::{Place, Plan};
-use std::ffi::OsStr;
+use std::ffi::{CStr, OsStr};
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
@@ -31,63 +30,71 @@ const HANDLES: [(&str, &str); 4] = [
     ("dev/stdout", "/proc/self/fd/1"),
     ("dev/stderr", "/proc/self/fd/2"),
 ];
-/// Mount points, links and five small files fit; nothing can be added by the program.
-const ROOT: &str = "nr_inodes=4k,mode=755";
-const ROOT_SIZE: u64 = 4 << 20;
+/// Mount points, links, a few small files and the contents of places; nothing can be added by the
+/// program.
+const ROOT: &CStr = c"nr_inodes=4k,mode=755";
+/// Where the machine's root is until nothing is needed of it.
+const MACHINE: &str = ".machine";
 /// Shared memory, for programs that use it to talk to their own children.
 const SHARED: &str = "size=16m,nr_inodes=1k,mode=1777";
 
-/// Copies of mounts that are nowhere yet, one for each place.
-pub(crate) struct Trees(Vec<Option<OwnedFd>>);
+/// Copies the mount of each place, with the rights that the program is to have on it: mounts that are
+/// nowhere yet. `machine` is the root of the machine, where it is no longer this process's.
+pub(crate) fn trees(
+    plan: &Plan,
+    handles: &[Option<OwnedFd>],
+    ids: &Ids,
+    machine: Option<BorrowedFd<'_>>,
+) -> Result<Vec<Option<OwnedFd>>, Unable> {
+    let trees = plan.places.iter().zip(handles);
+    let trees = trees.map(|(place, handle)| match (handle, &place.contents) {
+        (Some(handle), _) => tree(place, handle.as_fd(), ids, machine).map(Some),
+        (None, Some(_)) => Ok(None),
+        (None, None) => Err(Unable::new("find a place", "it has no handle")),
+    });
+    trees.collect()
+}
 
-impl Trees {
-    /// Copies the mount of each place, with the rights that the program is to have on it.
-    pub(crate) fn of_places(plan: &Plan, handles: &Handles, ids: &Ids) -> Result<Self, Unable> {
-        let trees = plan.places.iter().zip(&handles.places);
-        let trees = trees.map(|(place, handle)| match (handle, &place.contents) {
-            (Some(handle), _) => Self::of_place(place, handle.as_fd(), ids).map(Some),
-            (None, Some(_)) => Ok(None),
-            (None, None) => Err(Unable::new("find a place", "it has no handle")),
-        });
-        trees.collect::<Result<_, _>>().map(Self)
-    }
-
-    fn of_place(place: &Place, handle: BorrowedFd<'_>, ids: &Ids) -> Result<OwnedFd, Unable> {
-        let tree = copy(handle).step_on("mount", &place.at)?;
-        if ids.private {
-            let owner = rustix::fs::fstat(handle).step_on("look at", &place.at)?;
-            let mapped = ids::mapping((owner.st_uid, owner.st_gid), ids)
-                .and_then(|mapping| sys::map_ids(tree.as_fd(), mapping.as_fd()));
-            // Reading may do with the rights of others; writing as a stranger cannot be meant.
-            if place.writable {
-                mapped.step_on("mount with the ids of its owner", &place.at)?;
-            }
+fn tree(
+    place: &Place,
+    handle: BorrowedFd<'_>,
+    ids: &Ids,
+    machine: Option<BorrowedFd<'_>>,
+) -> Result<OwnedFd, Unable> {
+    let tree = copy(handle, machine).step_on("mount", &place.at)?;
+    if ids.private {
+        let owner = rustix::fs::fstat(handle).step_on("look at", &place.at)?;
+        let mapped = ids::mapping((owner.st_uid, owner.st_gid), ids)
+            .and_then(|mapping| sys::map_ids(tree.as_fd(), mapping.as_fd()));
+        // Reading may do with the rights of others; writing as a stranger cannot be meant.
+        if place.writable {
+            mapped.step_on("mount with the ids of its owner", &place.at)?;
         }
-        let mut attributes = attr::NOSUID | attr::NODEV;
-        if !place.writable {
-            attributes |= attr::RDONLY;
-        }
-        sys::set_mount(tree.as_fd(), attributes, true).step_on("restrict", &place.at)?;
-        Ok(tree)
     }
+    let mut attributes = attr::NOSUID | attr::NODEV;
+    if !place.writable {
+        attributes |= attr::RDONLY;
+    }
+    sys::set_mount(tree.as_fd(), attributes, true).step_on("restrict", &place.at)?;
+    Ok(tree)
 }
 
 /// Copies the mount that a handle is on, from there down.
 ///
 /// The kernel copies only mounts of the process's own namespace. Inside a new one, what the handle
 /// was opened on is found again by its path, and must be the same.
-fn copy(handle: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+fn copy(handle: BorrowedFd<'_>, machine: Option<BorrowedFd<'_>>) -> io::Result<OwnedFd> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_EMPTY_PATH
         | OpenTreeFlags::AT_RECURSIVE;
-    match open_tree(handle, c"", flags) {
-        Err(rustix::io::Errno::INVAL) => {}
-        copied => return Ok(copied?),
-    }
+    let Some(machine) = machine else {
+        return Ok(open_tree(handle, c"", flags)?);
+    };
     let path = rustix::fs::readlink(format!("/proc/self/fd/{}", handle.as_raw_fd()), [])?;
     let flags_of_path = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let again = rustix::fs::open(&path, flags_of_path, Mode::empty())?;
+    let whole = ResolveFlags::IN_ROOT | ResolveFlags::NO_SYMLINKS;
+    let again = rustix::fs::openat2(machine, &path, flags_of_path, Mode::empty(), whole)?;
     let (was, is) = (rustix::fs::fstat(handle)?, rustix::fs::fstat(&again)?);
     if (was.st_dev, was.st_ino) != (is.st_dev, is.st_ino) {
         return Err(io::Error::other("it was moved or replaced"));
@@ -95,72 +102,110 @@ fn copy(handle: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     Ok(open_tree(&again, c"", flags)?)
 }
 
-/// Builds the tree and makes it this process's root.
-pub(crate) fn build(plan: &Plan, trees: Trees, ids: &Ids) -> Result<(), Unable> {
-    let private = MountPropagationFlags::REC | MountPropagationFlags::PRIVATE;
-    mount_change("/", private).step("part from the machine's mounts")?;
-    let mut mounts = system(plan)?;
-    mounts.extend(devices()?);
-    for (place, tree) in plan.places.iter().zip(trees.0) {
-        let what = match (tree, &place.contents) {
-            (Some(tree), _) => What::Tree(tree),
-            (None, contents) => What::File(contents.clone().unwrap_or_default()),
-        };
+/// A root with what every program sees, which is this process's own. It can be added to.
+pub(crate) struct Root {
+    /// That of the machine, as long as places have to be found in it.
+    machine: Option<OwnedFd>,
+}
+
+impl Root {
+    pub(crate) fn make(system: &[&str], ids: &Ids) -> Result<Self, Unable> {
+        // What the machine takes out of its own tree is not held fast by this copy of it.
+        let follow = MountPropagationFlags::REC | MountPropagationFlags::DOWNSTREAM;
+        mount_change("/", follow).step("part from the machine's mounts")?;
+        let mut mounts = system_mounts(system)?;
+        mounts.extend(devices()?);
         mounts.push(Mount {
-            at: inside(&place.at)?,
-            what,
+            at: "dev/shm".into(),
+            what: What::Memory(SHARED.into()),
         });
+        let nowhere = MountFlags::NOSUID | MountFlags::NODEV;
+        mount("root", "/tmp", "tmpfs", nowhere, Some(ROOT)).step("mount a root")?;
+        rustix::process::chdir("/tmp").step("enter the root")?;
+        for folder in ["dev", "etc", "proc", MACHINE] {
+            fs::create_dir(folder).step_on("make", folder.as_bytes())?;
+        }
+        for (name, target) in HANDLES {
+            symlink(target, name).step_on("link", name.as_bytes())?;
+        }
+        put(mounts)?;
+        let processes = nowhere | MountFlags::NOEXEC;
+        mount("proc", "proc", "proc", processes, None).step("mount a /proc of its own")?;
+        rustix::process::pivot_root(".", MACHINE).step("leave the machine's root")?;
+        rustix::process::chdir("/").step("enter the root")?;
+        rustix::system::sethostname(b"localhost").step("name the machine")?;
+        let mut root = Self { machine: None };
+        match ids.private {
+            // Its places come as mounts.
+            true => root.let_go()?,
+            false => {
+                let flags = OFlags::PATH | OFlags::CLOEXEC;
+                let machine = rustix::fs::open(MACHINE, flags, Mode::empty());
+                root.machine = Some(machine.step("open the machine's root")?);
+            }
+        }
+        Ok(root)
     }
-    mounts.push(Mount {
-        at: inside(&plan.scratch.at)?,
-        what: What::Memory(format!(
-            "size={},nr_inodes={},mode=1777",
-            plan.scratch.size,
-            plan.scratch.size / BYTES_PER_FILE + 16
-        )),
-    });
-    mounts.push(Mount {
-        at: "dev/shm".into(),
-        what: What::Memory(SHARED.into()),
-    });
+
+    pub(crate) fn machine(&self) -> Option<BorrowedFd<'_>> {
+        self.machine.as_ref().map(OwnedFd::as_fd)
+    }
+
+    fn let_go(&mut self) -> Result<(), Unable> {
+        self.machine = None;
+        unmount(MACHINE, UnmountFlags::DETACH).step("let go of the machine's root")?;
+        fs::remove_dir(MACHINE).step("let go of the machine's root")
+    }
+
+    /// Adds what is the plan's own, and seals it all.
+    pub(crate) fn furnish(
+        mut self,
+        plan: &Plan,
+        trees: Vec<Option<OwnedFd>>,
+        ids: &Ids,
+    ) -> Result<(), Unable> {
+        if self.machine.is_some() {
+            self.let_go()?;
+        }
+        for (name, text) in etc(plan, ids) {
+            fs::write(format!("etc/{name}"), text).step_on("write /etc", name.as_bytes())?;
+        }
+        let mut mounts = Vec::new();
+        for (place, tree) in plan.places.iter().zip(trees) {
+            let what = match (tree, &place.contents) {
+                (Some(tree), _) => What::Tree(tree),
+                (None, contents) => What::File(contents.clone().unwrap_or_default()),
+            };
+            mounts.push(Mount {
+                at: inside(&place.at)?,
+                what,
+            });
+        }
+        mounts.push(Mount {
+            at: inside(&plan.scratch.at)?,
+            what: What::Memory(format!(
+                "size={},nr_inodes={},mode=1777",
+                plan.scratch.size,
+                plan.scratch.size / BYTES_PER_FILE + 16
+            )),
+        });
+        put(mounts)?;
+        pin(plan)?;
+        let root = rustix::fs::open("/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+        let root = root.step("open the root")?;
+        sys::set_mount(root.as_fd(), attr::RDONLY, false).step("seal the root")
+    }
+}
+
+/// Puts mounts into the tree, which is the current directory.
+fn put(mut mounts: Vec<Mount>) -> Result<(), Unable> {
     // What lies in something else is mounted after it.
     mounts.sort_by_key(|mount| mount.at.components().count());
-    let etc = etc(plan, ids);
-
-    let nowhere = MountFlags::NOSUID | MountFlags::NODEV;
-    let contents = plan
-        .places
-        .iter()
-        .filter_map(|place| place.contents.as_ref());
-    let size = ROOT_SIZE + contents.map(|bytes| bytes.len() as u64 + 4096).sum::<u64>();
-    let memory = format!("size={size},{ROOT}");
-    let memory = sys::text(memory.as_bytes()).step("name the root")?;
-    mount("root", "/tmp", "tmpfs", nowhere, Some(memory.as_c_str())).step("mount a root")?;
-    rustix::process::chdir("/tmp").step("enter the root")?;
-    for folder in ["dev", "etc", "proc"] {
-        fs::create_dir(folder).step_on("make", folder.as_bytes())?;
-    }
-    for (name, text) in etc {
-        fs::write(format!("etc/{name}"), text).step_on("write /etc", name.as_bytes())?;
-    }
-    for (name, target) in HANDLES {
-        symlink(target, name).step_on("link", name.as_bytes())?;
-    }
     for mount in mounts {
         let at = mount.at.clone();
         mount.put().step_on("mount", at.as_os_str().as_bytes())?;
     }
-    pin(plan)?;
-    let processes = nowhere | MountFlags::NOEXEC;
-    mount("proc", "proc", "proc", processes, None).step("mount a /proc of its own")?;
-
-    rustix::process::pivot_root(".", ".").step("leave the machine's root")?;
-    unmount(".", UnmountFlags::DETACH).step("let go of the machine's root")?;
-    rustix::process::chdir("/").step("enter the root")?;
-    let root = rustix::fs::open("/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
-    let root = root.step("open the root")?;
-    sys::set_mount(root.as_fd(), attr::RDONLY, false).step("seal the root")?;
-    rustix::system::sethostname(b"localhost").step("name the machine")
+    Ok(())
 }
 
 struct Mount {
@@ -230,15 +275,10 @@ fn put_tree(tree: BorrowedFd<'_>, at: &Path) -> io::Result<()> {
 }
 
 /// The directories and files of the machine, read-only.
-fn system(plan: &Plan) -> Result<Vec<Mount>, Unable> {
+fn system_mounts(system: &[&str]) -> Result<Vec<Mount>, Unable> {
     let mut mounts = Vec::new();
-    for path in &plan.system {
-        let path = Path::new(OsStr::from_bytes(path));
-        // A place that holds it shows it, and nothing is made in there.
-        let granted = |place: &Place| path.starts_with(OsStr::from_bytes(&place.at));
-        if plan.places.iter().any(granted) {
-            continue;
-        }
+    for path in system {
+        let path = Path::new(path);
         let Ok(meta) = fs::symlink_metadata(path) else {
             continue;
         };
@@ -374,10 +414,8 @@ pub(crate) fn rules(plan: &Plan) -> Result<Vec<Rule>, Unable> {
         rules.push(rule);
         Ok(())
     };
-    // Everything in the tree may be listed: it holds only what is to be seen.
-    rule(b"/", Access::List)?;
-    rule(b"/etc", Access::Read)?;
-    rule(b"/proc", Access::Read)?;
+    // The tree holds only what is to be seen, and mounts say what is read-only.
+    rule(b"/", Access::Execute)?;
     rule(b"/dev/shm", Access::Change)?;
     for name in DEVICES {
         let path = format!("/dev/{name}");
@@ -385,17 +423,8 @@ pub(crate) fn rules(plan: &Plan) -> Result<Vec<Rule>, Unable> {
             rule(path.as_bytes(), Access::Device)?;
         }
     }
-    for path in &plan.system {
-        if sys::text(path).is_ok_and(|path| sys::exists(&path)) {
-            rule(path, Access::Execute)?;
-        }
-    }
-    for place in &plan.places {
-        let access = match place.writable {
-            true => Access::Change,
-            false => Access::Execute,
-        };
-        rule(&place.at, access)?;
+    for place in plan.places.iter().filter(|place| place.writable) {
+        rule(&place.at, Access::Change)?;
     }
     rule(&plan.scratch.at, Access::Change)?;
     Ok(rules)

@@ -7,7 +7,7 @@
 //! What is not there cannot be covered. A stand-in is made for it, an empty file or directory that nobody
 //! may write, and goes with the last run that needs it: each holds a lock on it.
 
-use crate::linux::Handles;
+use crate::handles::Handles;
 use crate::root;
 use crate::unable::{Step as _, Unable};
 use rustix::fs::{CWD, FileType, FlockOperation, Mode, OFlags, Stat, flock, fstat, lstat};

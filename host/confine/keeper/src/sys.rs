@@ -101,7 +101,8 @@ fn change_mount(mount: BorrowedFd<'_>, set: u64, ids: u64, below: bool) -> io::R
     let attributes = libc::mount_attr {
         attr_set: set,
         attr_clr: 0,
-        propagation: 0,
+        // Nothing that is mounted elsewhere later comes in.
+        propagation: libc::MS_PRIVATE,
         userns_fd: ids,
     };
     let recursive = if below { libc::AT_RECURSIVE } else { 0 };
