@@ -40,7 +40,7 @@ fn main() -> Result<()> {
         let host = Arc::new(place.host(None));
         let seen = runtime.block_on(async {
             // The runtime is loaded first: it is there once, however many instances there are.
-            let warm = Request::new(&skill, place::hello(script));
+            let warm = Request::typed(&skill, place::hello(script));
             place::run(&host, warm, Live::default()).await?;
             let mut live: Vec<JoinHandle<()>> = Vec::new();
             let mut seen = Vec::new();
@@ -116,7 +116,7 @@ async fn sleeping(host: &Arc<Host>, skill: &Arc<Skill>, script: &str) -> Result<
         output: Some(output),
         ..Live::default()
     };
-    let (host, request) = (Arc::clone(host), Request::new(skill, script));
+    let (host, request) = (Arc::clone(host), Request::typed(skill, script));
     let run = tokio::spawn(async move {
         let _ = place::run(&host, request, live).await;
     });

@@ -27,7 +27,7 @@ fn main() -> Result<()> {
         return Ok(());
     }
     let place = Place::new()?;
-    let host = place.host(None);
+    let host = place.host(Some(4));
     let skill = place.skill()?;
     let mut table = Table::new(["", "p50", "p95", "most", "of the limit"]);
     for pair in PAIRS {
@@ -66,7 +66,7 @@ fn lateness(host: &Host, skill: &Arc<Skill>, script: &str) -> Result<Samples> {
     // Loading the runtime belongs to the first run of a host and not to the limit.
     runtime.block_on(place::run(
         host,
-        Request::new(skill, place::hello(script)),
+        Request::typed(skill, place::hello(script)),
         Live::default(),
     ))?;
     for _ in 0..RUNS {
@@ -75,7 +75,7 @@ fn lateness(host: &Host, skill: &Arc<Skill>, script: &str) -> Result<Samples> {
                 time: LIMIT,
                 ..Limits::default()
             }),
-            ..Request::new(skill, script)
+            ..Request::typed(skill, script)
         };
         // Nothing is ever written to the other end.
         let (silence, _other_end) = tokio::io::duplex(64);

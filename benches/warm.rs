@@ -110,7 +110,7 @@ fn runtime() -> Result<tokio::runtime::Runtime> {
 /// Milliseconds of one run.
 async fn once(host: &Host, skill: &Arc<Skill>, script: &str) -> Result<f64> {
     let began = Instant::now();
-    let outcome = place::run(host, Request::new(skill, script), Live::default()).await?;
+    let outcome = place::run(host, Request::typed(skill, script), Live::default()).await?;
     let took = began.elapsed().as_secs_f64() * 1e3;
     if outcome.success {
         Ok(took)

@@ -39,7 +39,7 @@ fn two_hundred_runs_at_once_do_not_disturb_each_other() {
                     fuel: Some(1_000_000_000),
                     ..Limits::default()
                 }),
-                ..Request::new(&skill, "main.py")
+                ..Request::typed(&skill, "main.py")
             };
             let permit = permitted(&host, &Policy::default(), request);
             let (host, ready) = (Arc::clone(&host), Arc::clone(&ready));
@@ -107,7 +107,7 @@ fn further_runs_wait_for_a_slot_and_find_it_clean() {
     let (host, skill) = (Arc::new(host_of(&place, Some(2))), skill(&place));
     let outcomes = block_on(async {
         let run = || {
-            let permit = permitted(&host, &Policy::default(), Request::new(&skill, "main.py"));
+            let permit = permitted(&host, &Policy::default(), Request::typed(&skill, "main.py"));
             let host = Arc::clone(&host);
             tokio::spawn(async move { host.run(permit).await.unwrap() })
         };
@@ -128,7 +128,7 @@ fn further_runs_wait_for_a_slot_and_find_it_clean() {
 fn a_run_that_waits_for_a_slot_can_be_stopped() {
     let place = Place::with_script("import sys\nprint('in', flush=True)\nsys.stdin.read()\n");
     let (host, skill) = (Arc::new(host_of(&place, Some(1))), skill(&place));
-    let permit = || permitted(&host, &Policy::default(), Request::new(&skill, "main.py"));
+    let permit = || permitted(&host, &Policy::default(), Request::typed(&skill, "main.py"));
     let (first, second) = block_on(async {
         let (input, stdin) = tokio::io::duplex(64);
         let (sink, mut output) = mpsc::channel::<Chunk>(16);
@@ -170,7 +170,7 @@ fn dropping_the_future_stops_the_script_and_leaves_nothing_behind() {
     let host = host(&place);
     let request = Request {
         args: vec![mark.clone()],
-        ..Request::new(&skill(&place), "main.py")
+        ..Request::typed(&skill(&place), "main.py")
     };
     let permit = permitted(&host, &Policy::default(), request);
     block_on(async {
@@ -208,7 +208,7 @@ fn a_host_that_ends_a_run_by_stop_gets_a_cancelled_outcome() {
     let permit = permitted(
         &host,
         &Policy::default(),
-        Request::new(&skill(&place), "main.py"),
+        Request::typed(&skill(&place), "main.py"),
     );
     let outcome = block_on(async {
         let (sink, mut output) = mpsc::channel(16);

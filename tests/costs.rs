@@ -208,7 +208,7 @@ fn the_clock_is_looked_at_after_every_recount_of_the_scratch_directory() {
     let yields = |how: &str, rounds: usize| {
         let request = Request {
             args: vec![rounds.to_string(), how.to_owned()],
-            ..Request::new(&skill, "main.py")
+            ..Request::typed(&skill, "main.py")
         };
         let permit = permitted(&host, &policy, request);
         let asked = Arc::new(AtomicUsize::new(0));

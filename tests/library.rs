@@ -3,8 +3,8 @@
 use crate::place::{Place, SKILL_MD, shared_cache};
 use crate::setup;
 use skillrun::{
-    AuditLog, Check, Decision, Error, Host, Limits, Permit, Policy, Refusal, Request, Settings,
-    Skill,
+    Approvals, AuditLog, Check, Decision, Error, Host, Limits, Permit, Policy, Refusal, Request,
+    Settings, Skill,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -36,6 +36,7 @@ pub(crate) fn host_of(place: &Place, slots: Option<u32>) -> Host {
     Host::new(Settings {
         cache: shared_cache().join("skillrun"),
         audit: AuditLog::file(place.path("state/skillrun/audit.jsonl")),
+        approvals: Approvals::file(place.path("state/skillrun/approvals.db")),
         sealed: vec![],
         slots,
     })
@@ -77,7 +78,7 @@ fn exchanged(steps: &str) -> (String, Place) {
     let permit = permitted(
         &host,
         &Policy::default(),
-        Request::new(&skill(&place), "main.py"),
+        Request::typed(&skill(&place), "main.py"),
     );
     let decided = permit.script_hash().to_owned();
     setup::prepare(place.root(), steps).unwrap();
@@ -105,7 +106,7 @@ fn a_script_exchanged_for_a_link_outside_after_the_decision_does_not_run() {
     let refusal = refused(
         &place,
         &Policy::default(),
-        Request::new(&skill(&place), "main.py"),
+        Request::typed(&skill(&place), "main.py"),
     );
     assert_eq!(refusal.check, Check::Path);
 }
@@ -133,7 +134,7 @@ fn a_nul_byte_in_an_argument_is_refused() {
     let args = vec!["fine".to_owned(), "a\0b".to_owned()];
     let request = Request {
         args,
-        ..Request::new(&skill(&place), "main.py")
+        ..Request::typed(&skill(&place), "main.py")
     };
     let refusal = refused(&place, &Policy::default(), request);
     assert_eq!(refusal.to_string(), "error: argument 2 holds a NUL byte");
@@ -142,7 +143,7 @@ fn a_nul_byte_in_an_argument_is_refused() {
 
 fn a_nul_byte_in_a_script_name_is_not_found() {
     let place = Place::with_script("");
-    let request = Request::new(&skill(&place), "main.py\0.txt");
+    let request = Request::typed(&skill(&place), "main.py\0.txt");
     let refusal = refused(&place, &Policy::default(), request);
     assert_eq!(
         refusal.message,
@@ -156,7 +157,7 @@ fn a_nul_byte_in_a_variable_is_refused() {
     let policy = Policy::default().and_allow(["env:NAME".parse().unwrap()]);
     let request = |value: &str| Request {
         env: vec![("NAME".into(), value.into())],
-        ..Request::new(&skill(&place), "main.py")
+        ..Request::typed(&skill(&place), "main.py")
     };
     let refusal = refused(&place, &policy, request("a\0b"));
     assert_eq!(refusal.message, "the variable `NAME` holds a NUL byte");
@@ -169,7 +170,7 @@ fn arguments_and_input_beyond_their_limit_are_refused() {
     let asks = |args: Vec<String>, letters: Option<usize>| Request {
         args,
         input: letters.map(|n| serde_json::Value::String("x".repeat(n))),
-        ..Request::new(&skill(&place), "main.py")
+        ..Request::typed(&skill(&place), "main.py")
     };
     let hint = "\nhint: pass large data as a file in the workspace";
     for (request, message) in [
@@ -203,7 +204,7 @@ fn a_limit_beyond_the_policy_is_refused() {
             time: Duration::from_secs(seconds),
             ..Limits::default()
         }),
-        ..Request::new(&skill(&place), "main.py")
+        ..Request::typed(&skill(&place), "main.py")
     };
     let refusal = refused(&place, &policy, asks(11));
     assert_eq!(
@@ -221,7 +222,7 @@ fn a_grant_that_the_policy_lacks_is_refused() {
     let grant: skillrun::Grant = format!("read:{}", place.text("data")).parse().unwrap();
     let request = || Request {
         grants: vec![grant.clone()],
-        ..Request::new(&skill(&place), "main.py")
+        ..Request::typed(&skill(&place), "main.py")
     };
     let refusal = refused(&place, &Policy::default(), request());
     assert_eq!(
@@ -242,7 +243,7 @@ fn a_limit_out_of_range_is_refused() {
             time: Duration::ZERO,
             ..Limits::default()
         }),
-        ..Request::new(&skill(&place), "main.py")
+        ..Request::typed(&skill(&place), "main.py")
     };
     let refusal = refused(&place, &Policy::default(), request);
     assert_eq!(refusal.message, "time `0s` is out of range: 1s to 600s");
@@ -256,12 +257,13 @@ fn an_audit_sink_that_fails_stops_everything() {
     let host = Host::new(Settings {
         cache: shared_cache().join("skillrun"),
         audit: full,
+        approvals: Approvals::file(place.path("state/skillrun/approvals.db")),
         sealed: vec![],
         slots: None,
     });
     let request = Request {
         workspace: Some(place.path("workspace")),
-        ..Request::new(&skill(&place), "main.py")
+        ..Request::typed(&skill(&place), "main.py")
     };
     let permit = permitted(&host, &Policy::default(), request);
     let error = block_on(host.run(permit)).unwrap_err();
@@ -276,7 +278,7 @@ fn what_one_tenant_asks_for_is_recorded_with_its_name() {
     let request = Request {
         world: "tenant-7".into(),
         chat: "chat-9".into(),
-        ..Request::new(&skill(&place), "main.py")
+        ..Request::typed(&skill(&place), "main.py")
     };
     let permit = permitted(&host, &Policy::default(), request);
     let run_id = permit.run_id().to_owned();

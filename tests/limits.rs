@@ -90,7 +90,7 @@ fn the_outcome_of_spent_memory_says_so() {
                 memory: 64 << 20,
                 ..Limits::default()
             }),
-            ..Request::new(&skill, "main.py")
+            ..Request::typed(&skill, "main.py")
         };
         block_on(host.run(permitted(&host, &Policy::default(), request))).unwrap()
     };

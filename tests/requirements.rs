@@ -85,7 +85,7 @@ fn fr_004_a_path_out_of_the_skill_is_refused_and_an_odd_name_is_not() {
 
 fn fr_005_the_time_limit_is_thirty_seconds_unless_set_and_ends_a_run() {
     let place = Place::with_script("while True: pass\n");
-    let request = Request::new(&skill(&place), "main.py");
+    let request = Request::typed(&skill(&place), "main.py");
     let permit = permitted(&host(&place), &Policy::default(), request);
     assert_eq!(permit.limits().time.as_secs(), 30);
     let outcome = place.outcome(&["--timeout", "1s"]);
@@ -243,7 +243,7 @@ fn fr_012_whatever_a_script_does_is_a_result() {
 
 fn fr_013_the_time_limit_is_configured_in_the_policy() {
     let place = Place::with_script("");
-    let request = || Request::new(&skill(&place), "main.py");
+    let request = || Request::typed(&skill(&place), "main.py");
     for (text, seconds) in [
         ("", 30),
         ("[limits]\ntime = \"1s\"", 1),
@@ -269,7 +269,7 @@ fn fr_014_a_script_runs_by_the_library_and_has_a_tool_name() {
     let (host, skill) = (host(&place), skill(&place));
     let request = Request {
         input: Some(json!({"any": [1, "structure"]})),
-        ..Request::new(&skill, "scripts/main.py")
+        ..Request::typed(&skill, "scripts/main.py")
     };
     let outcome = block_on(host.run(permitted(&host, &Policy::default(), request))).unwrap();
     assert_eq!(outcome.stdout, "{'any': [1, 'structure']}\n");

@@ -2,7 +2,9 @@
 
 use super::Result;
 use super::peer::Peer;
-use skillrun::{AuditLog, Decision, Host, Live, Outcome, Policy, Request, Settings, Skill};
+use skillrun::{
+    Approvals, AuditLog, Decision, Host, Live, Outcome, Policy, Request, Settings, Skill,
+};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -72,6 +74,7 @@ impl Place {
         Host::new(Settings {
             cache: Path::new(CACHE).join("skillrun"),
             audit: AuditLog::file(self.folder().join("audit.jsonl")),
+            approvals: Approvals::memory(),
             sealed: vec![],
             slots,
         })

@@ -48,7 +48,7 @@ fn what_a_native_script_makes_belongs_to_the_caller() {
 fn a_native_script_rewritten_after_the_decision_is_not_what_runs() {
     let place = bash("echo decided\n");
     let host = host(&place);
-    let request = Request::new(&skill(&place), "main.sh");
+    let request = Request::typed(&skill(&place), "main.sh");
     let permit = permitted(&host, &Policy::default(), request);
     place.write("skill/scripts/main.sh", "echo other\n");
     let printed = match block_on(host.run(permit)) {

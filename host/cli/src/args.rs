@@ -45,6 +45,10 @@ pub(crate) enum Command {
     List(List),
     /// Show a skill and its scripts
     Show(Show),
+    /// Print a skill as an agent reads it: instructions, what its scripts printed, references
+    Load(Load),
+    /// List what people have approved, or take it back
+    Approvals(Approvals),
     /// List the interpreters, or compile them for this machine ahead of time
     Runtimes(Runtimes),
     /// Show what this machine offers and what would be used
@@ -62,6 +66,9 @@ impl Command {
             Self::Run(run) => run.json,
             Self::List(list) => list.json,
             Self::Show(show) => show.json,
+            // An agent reads its text, whatever went wrong.
+            Self::Load(_) => false,
+            Self::Approvals(approvals) => approvals.json(),
             Self::Runtimes(runtimes) => runtimes.json(),
             Self::Doctor(doctor) => doctor.json,
             Self::Completions { .. } => false,
@@ -157,6 +164,91 @@ pub(crate) struct Show {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+const LOAD_EXAMPLES: &str = "\
+Examples:
+  skillrun load word-count                            # asks at the terminal before anything runs
+  skillrun load word-count --scripts count.py -y      # runs one of its scripts without asking
+  skillrun load deploy --answers answers.json         # [{\"skill\": …, \"script\": …, \"answer\": \"yes_once\"}]
+
+Only scripts that SKILL.md refers to run. Exit codes: 0, 126 a script was refused, 127 no such skill; the text
+is printed in each case.";
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = LOAD_EXAMPLES)]
+pub(crate) struct Load {
+    /// The skill: a path, or a name to look up
+    pub(crate) skill: String,
+    /// Run these of the scripts that the instructions refer to, instead of all
+    #[arg(long, value_name = "SCRIPT", value_delimiter = ',')]
+    pub(crate) scripts: Option<Vec<String>>,
+    /// Ask nobody: this is the person's own yes
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+    /// A file of answers to what a person would be asked
+    #[arg(long, value_name = "FILE", conflicts_with = "yes")]
+    pub(crate) answers: Option<PathBuf>,
+    /// A directory the scripts may read and write, and start in
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
+    /// The tenant, for approvals and the audit log
+    #[arg(long, value_name = "NAME", default_value = "")]
+    pub(crate) world: String,
+    /// The conversation, for approvals and the audit log
+    #[arg(long, value_name = "NAME", default_value = "")]
+    pub(crate) chat: String,
+    /// The policy [default: ./skillrun.toml, then ~/.config/skillrun/skillrun.toml]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) skills: Skills,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print no warnings
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Approvals {
+    #[command(subcommand)]
+    pub(crate) action: ApprovalsAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ApprovalsAction {
+    /// List what is approved
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take approvals back; the scripts are asked for again
+    #[command(group = clap::ArgGroup::new("which").required(true).multiple(true))]
+    Revoke {
+        /// Their numbers
+        #[arg(group = "which")]
+        ids: Vec<i64>,
+        /// All of a skill, by its folder's name
+        #[arg(long, value_name = "SKILL", group = "which")]
+        skill: Option<String>,
+        /// All
+        #[arg(long, group = "which")]
+        all: bool,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+impl Approvals {
+    fn json(&self) -> bool {
+        match self.action {
+            ApprovalsAction::List { json } | ApprovalsAction::Revoke { json, .. } => json,
+        }
+    }
 }
 
 #[derive(Debug, ClapArgs)]

@@ -21,7 +21,7 @@ pub(crate) fn doctor(args: &Doctor) -> Result<u8, Failure> {
         good: true,
         text: env!("CARGO_PKG_VERSION").into(),
     }];
-    let policy = match places::policy(args.policy.as_deref(), None) {
+    let policy = match places::policy(args.policy.as_deref(), places::Untrusted::default()) {
         Ok(policy) => {
             let source = policy.source().map(|path| path.display().to_string());
             let text = source.unwrap_or_else(|| "none: the empty policy grants nothing".into());
@@ -162,7 +162,7 @@ async fn try_out(host: &Host, probe: &Probe) -> Result<String, Failure> {
     )?;
     std::fs::write(folder.path().join(probe.file), probe.source)?;
     let skill = Arc::new(Skill::load(folder.path())?);
-    let request = Request::new(&skill, probe.file);
+    let request = Request::typed(&skill, probe.file);
     let permit = match host.decide(&Policy::default(), request)? {
         Decision::Permitted(permit) => permit,
         Decision::Refused(refusal) => return Err(refusal.into()),

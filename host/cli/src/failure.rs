@@ -82,6 +82,12 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let failure = Self::host(error.to_string());
         match error {
+            Error::Approvals { hint, .. } => Self {
+                code: REFUSED,
+                word: "refused",
+                hint,
+                ..failure
+            },
             Error::Audit { .. } => {
                 failure.hint("nothing ran; name another place with XDG_STATE_HOME")
             }

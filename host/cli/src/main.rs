@@ -3,10 +3,13 @@
 //! Data go to stdout, everything else to stderr. One file per command; what was typed is a type of
 //! its own ([`args`]) and becomes what it means in the command's file.
 
+mod approvals;
 mod args;
+mod ask;
 mod doctor;
 mod failure;
 mod list;
+mod load;
 mod places;
 mod run;
 mod runtimes;
@@ -28,6 +31,8 @@ fn main() -> ExitCode {
         Command::Run(run) => run::run(*run),
         Command::List(list) => list::list(&list),
         Command::Show(show) => show::show(&show),
+        Command::Load(load) => load::load(&load),
+        Command::Approvals(approvals) => approvals::approvals(&approvals),
         Command::Runtimes(runtimes) => runtimes::runtimes(&runtimes),
         Command::Doctor(doctor) => doctor::doctor(&doctor),
         Command::Completions { shell } => {

@@ -1,7 +1,8 @@
 //! Where things are on this machine: the one part that reads the user's environment.
 
-use crate::failure::Failure;
-use skillrun::{AuditLog, Host, Library, Policy, Settings};
+use crate::failure::{Failure, REFUSED};
+use crate::list::printable;
+use skillrun::{Approvals, AuditLog, Host, Library, Policy, Settings};
 use std::env;
 use std::path::{Path, PathBuf};
 
@@ -33,6 +34,11 @@ pub(crate) fn audit() -> Result<PathBuf, Failure> {
     Ok(xdg("XDG_STATE_HOME", ".local/state")?.join("skillrun/audit.jsonl"))
 }
 
+/// What was approved.
+pub(crate) fn approvals() -> Result<PathBuf, Failure> {
+    Ok(xdg("XDG_STATE_HOME", ".local/state")?.join("skillrun/approvals.db"))
+}
+
 fn config() -> Result<PathBuf, Failure> {
     Ok(xdg("XDG_CONFIG_HOME", ".config")?.join("skillrun"))
 }
@@ -52,36 +58,54 @@ pub(crate) fn host(policy: &Policy) -> Result<Host, Failure> {
     Ok(Host::new(Settings {
         cache: cache()?,
         audit: AuditLog::file(log),
+        approvals: Approvals::file(approvals()?),
         sealed,
         slots: None,
     }))
 }
 
+/// What scripts may bring along or change, and what is therefore never read as policy.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Untrusted<'a> {
+    pub(crate) skill: Option<&'a Path>,
+    pub(crate) workspace: Option<&'a Path>,
+}
+
 /// The policy: the named one, or the first that is there, or the empty one.
 ///
-/// Nothing below `skill` is read unless it was named: a caller may stand in the skill's folder, and a
-/// skill must not widen its own policy.
-pub(crate) fn policy(named: Option<&Path>, skill: Option<&Path>) -> Result<Policy, Failure> {
-    if let Some(path) = named {
-        return Ok(Policy::load(path)?);
-    }
-    let usual = [
-        Some(PathBuf::from("skillrun.toml")),
-        config().ok().map(|folder| folder.join("skillrun.toml")),
-    ];
-    match usual
-        .into_iter()
-        .flatten()
-        // An empty file says nothing; one stands where a script that is running must not make one.
-        .filter(|path| {
+/// One in a skill's folder is passed over unless it was named: a caller may stand in there, and a skill must
+/// not widen its own policy. One in the workspace is refused: it may be the caller's, with restrictions that
+/// he relies on, or a script's.
+pub(crate) fn policy(named: Option<&Path>, untrusted: Untrusted<'_>) -> Result<Policy, Failure> {
+    let Untrusted { skill, workspace } = untrusted;
+    let usual = || {
+        let usual = [
+            Some(PathBuf::from("skillrun.toml")),
+            config().ok().map(|folder| folder.join("skillrun.toml")),
+        ];
+        let mut there = usual.into_iter().flatten().filter(|path| {
+            // An empty file says nothing; one stands where a script that is running must not make one.
             let meta = path.symlink_metadata();
             meta.is_ok_and(|meta| !meta.is_file() || meta.len() > 0)
-        })
-        .find(|path| !skill.is_some_and(|skill| lies_in(path, skill)))
-    {
-        Some(path) => Ok(Policy::load(&path)?),
-        None => Ok(Policy::default()),
+        });
+        there.find(|path| !skill.is_some_and(|skill| lies_in(path, skill)))
+    };
+    let Some(path) = named.map(Path::to_owned).or_else(usual) else {
+        return Ok(Policy::default());
+    };
+    let around = [("skill", skill), ("workspace", workspace)]
+        .into_iter()
+        .find(|(_, folder)| folder.is_some_and(|folder| lies_in(&path, folder)));
+    if let Some((word, _)) = around {
+        let shown = printable(&path.display().to_string());
+        return Err(Failure {
+            code: REFUSED,
+            word: "refused",
+            message: format!("policy `{shown}` lies in the {word}, which is not trusted to say what it may do"),
+            hint: Some("move it elsewhere and name it with --policy FILE, or hand over a folder without it".into()),
+        });
     }
+    Ok(Policy::load(&path)?)
 }
 
 /// Whether a file, or the folder it is in, is really below `folder`.
@@ -93,7 +117,11 @@ fn lies_in(file: &Path, folder: &Path) -> bool {
     [file, around]
         .into_iter()
         .filter_map(|path| path.canonicalize().ok())
-        .any(|path| path.starts_with(folder))
+        .any(|path| {
+            folder
+                .canonicalize()
+                .is_ok_and(|folder| path.starts_with(folder))
+        })
 }
 
 /// The folders that are searched for skills, the named ones first.

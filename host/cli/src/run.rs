@@ -36,8 +36,12 @@ pub(crate) fn run(args: Run) -> Result<u8, Failure> {
             );
         }
     }
-    let policy = places::policy(args.policy.as_deref(), Some(found.skill.path()))?;
-    let (policy, request) = request(&args, policy, Request::new(&found.skill, &args.script))?;
+    let untrusted = places::Untrusted {
+        skill: Some(found.skill.path()),
+        workspace: args.workspace.as_deref(),
+    };
+    let policy = places::policy(args.policy.as_deref(), untrusted)?;
+    let (policy, request) = request(&args, policy, Request::typed(&found.skill, &args.script))?;
     // Taken apart piece by piece a host costs as much as a tenth of a short run; the end of the
     // process does it at once.
     let host: &Host = Box::leak(Box::new(places::host(&policy)?));
@@ -142,21 +146,14 @@ fn request(args: &Run, policy: Policy, mut request: Request) -> Result<(Policy, 
         request.env.push((name.to_owned(), value));
         typed.push(grant);
     }
-    let native = is_native(args, &request);
-    request.grants = policy
-        .grants(&skill)
-        .chain(&typed)
-        .filter(|grant| opens_something(grant, native))
-        .cloned()
-        .collect();
-    for grant in policy.grants(&skill).chain(&typed) {
-        if let Grant::Env(name) = grant
-            && !request.env.iter().any(|(known, _)| known == name)
-            && let Ok(value) = std::env::var(name)
-        {
-            request.env.push((name.clone(), value));
-        }
-    }
+    request.tier = match args.runtime {
+        Runtime::Auto => Tier::Auto,
+        Runtime::Wasm => Tier::Wasm,
+        Runtime::Native => Tier::Native,
+    };
+    let policy = policy.and_allow(typed.clone());
+    let mut request = request.with_all_grants(&policy, |name| std::env::var(name).ok());
+    let native = request.is_native();
     if !args.quiet {
         for grant in &typed {
             if let Some(why) = has_no_effect(grant, native) {
@@ -186,34 +183,9 @@ fn request(args: &Run, policy: Policy, mut request: Request) -> Result<(Policy, 
     } else {
         Paths::Real
     };
-    request.tier = match args.runtime {
-        Runtime::Auto => Tier::Auto,
-        Runtime::Wasm => Tier::Wasm,
-        Runtime::Native => Tier::Native,
-    };
-    let policy = policy.and_allow(typed).and_limits(&limits);
+    let policy = policy.and_limits(&limits);
     request.limits = Some(limits);
     Ok((policy, request))
-}
-
-/// Whether the script will run in an interpreter of this machine.
-fn is_native(args: &Run, request: &Request) -> bool {
-    let script = request.skill.script(&args.script);
-    match args.runtime {
-        Runtime::Native => true,
-        Runtime::Wasm => false,
-        Runtime::Auto => script.is_some_and(|script| !script.language().has_wasm()),
-    }
-}
-
-/// Whether a grant of the policy is something this run can hold, so that it is recorded with it.
-fn opens_something(grant: &Grant, native: bool) -> bool {
-    match grant {
-        Grant::Read(_) | Grant::Write(_) | Grant::Interpreter(_) => true,
-        Grant::Net(..) => native && grant.is_whole_network(),
-        Grant::Native => native,
-        _ => false,
-    }
 }
 
 /// Why a grant that was typed changes nothing, if it does not.
@@ -275,7 +247,7 @@ fn read_limited(from: &mut dyn std::io::Read, most: u64, name: &str) -> Result<S
 }
 
 /// Resolves when somebody presses Ctrl-C or asks the process to end.
-fn interrupted() -> Result<Pin<Box<dyn Future<Output = ()> + Send>>, Failure> {
+pub(crate) fn interrupted() -> Result<Pin<Box<dyn Future<Output = ()> + Send>>, Failure> {
     let (mut int, mut term) = (
         signal(SignalKind::interrupt())?,
         signal(SignalKind::terminate())?,

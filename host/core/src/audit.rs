@@ -107,6 +107,7 @@ fn open(path: &Path) -> io::Result<std::fs::File> {
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Happened {
     Refused,
+    Approved,
     Started,
     Finished,
     Aborted,
@@ -140,6 +141,10 @@ pub(crate) struct Event<'a> {
     grants: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    question: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answer: Option<&'a str>,
     #[serde(flatten)]
     ending: Option<Ending<'a>>,
     previous: Option<&'a str>,
@@ -187,6 +192,8 @@ impl<'a> Event<'a> {
             arguments: shorten(asked.args),
             grants: asked.grants.iter().map(ToString::to_string).collect(),
             reason: None,
+            question: None,
+            answer: None,
             ending: None,
             previous: None,
         }
@@ -197,6 +204,14 @@ impl<'a> Event<'a> {
             level: Level::Warning,
             reason: Some(reason),
             ..Self::new(Happened::Refused, asked)
+        }
+    }
+
+    pub(crate) fn approved(asked: &Asked<'a>, question: &'a str, answer: &'a str) -> Self {
+        Self {
+            question: Some(question),
+            answer: Some(answer),
+            ..Self::new(Happened::Approved, asked)
         }
     }
 

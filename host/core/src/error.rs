@@ -18,6 +18,16 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
+    /// The approvals could not be read or written, so nothing ran.
+    #[error("the approvals `{}`: {why}", path.display())]
+    Approvals {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        why: String,
+        /// What would help, if anything would.
+        hint: Option<String>,
+    },
     /// A runtime could not be made ready.
     #[error("cannot prepare the runtime `{runtime}`: {why}")]
     Runtime {

@@ -101,7 +101,7 @@ fn kind(meta: &Metadata) -> &'static str {
 
 /// A name for a message: control and bidirectional characters escaped, so that a file name cannot
 /// rewrite the line it is printed in.
-pub(crate) fn show(name: &str) -> String {
+pub fn show(name: &str) -> String {
     let bidi = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let mut shown = String::with_capacity(name.len());
     for c in name.chars() {

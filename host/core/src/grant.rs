@@ -216,6 +216,7 @@ fn is_env_name(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn grant(text: &str) -> Grant {
         text.parse().unwrap_or_else(|e| panic!("{e}"))
@@ -313,5 +314,65 @@ mod tests {
             grant("write:skill").resolved(Path::new("/w")),
             grant("write:skill")
         );
+    }
+
+    fn any_grant() -> impl Strategy<Value = Grant> {
+        let name = "[A-Za-z0-9._ -]{0,6}";
+        let path = prop::collection::vec(prop_oneof![Just("..".to_owned()), name.boxed()], 0..5)
+            .prop_map(|parts| Path::new("/").join(parts.join("/")));
+        let host = "(\\*\\.|)[a-z0-9-]{1,5}(\\.[a-z]{1,3}){0,2}|\\*";
+        prop_oneof![
+            path.clone().prop_map(|path| Grant::Read(lexical(&path))),
+            path.prop_map(|path| Grant::Write(lexical(&path))),
+            (host, prop::option::of(1..=u16::MAX)).prop_map(|(host, port)| Grant::Net(host, port)),
+            "[A-Za-z_][A-Za-z0-9_]{0,6}".prop_map(Grant::Env),
+            "[a-z0-9._+-]{1,6}".prop_map(Grant::Run),
+            "[a-z0-9]{1,6}".prop_map(Grant::Interpreter),
+            Just(Grant::Native),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_printed_reads_as_what_it_was(grant in any_grant()) {
+            let again: Grant = grant.to_string().parse().map_err(|e| TestCaseError::fail(format!("{e}")))?;
+            prop_assert_eq!(again, grant);
+        }
+
+        #[test]
+        fn no_text_makes_the_parser_panic_and_what_it_takes_it_prints_stably(text in "(read:|write:|net:|env:|run:|)(.|\n){0,20}") {
+            if let Ok(grant) = text.parse::<Grant>() {
+                let printed = grant.to_string();
+                prop_assert_eq!(printed.parse::<Grant>().map(|grant| grant.to_string()), Ok(printed));
+            }
+        }
+
+        #[test]
+        fn a_grant_covers_itself_and_covering_passes_on(a in any_grant(), b in any_grant(), c in any_grant()) {
+            prop_assert!(a.covers(&a));
+            if a.covers(&b) && b.covers(&c) {
+                prop_assert!(a.covers(&c));
+            }
+        }
+
+        /// The file system as the witness: where `..` really leads, for directories that are no links.
+        #[test]
+        fn a_path_is_covered_only_if_walking_it_ends_below(parts in prop::collection::vec("\\.\\.|\\.|a|ab|b", 0..8)) {
+            let text = format!("read:/a/{}", parts.join("/"));
+            // From `/a` down; what climbs above the root stays there, as in the kernel.
+            let mut all = vec!["a"];
+            for part in &parts {
+                match part.as_str() {
+                    "." => {}
+                    ".." => { all.pop(); }
+                    name => all.push(name),
+                }
+            }
+            let below = all.first() == Some(&"a");
+            if let Ok(wanted) = text.parse::<Grant>() {
+                prop_assert_eq!(grant("read:/a").covers(&wanted), below, "{}", text);
+                prop_assert_eq!(grant("read:/a/").covers(&wanted), below, "{}", text);
+            }
+        }
     }
 }

@@ -1,11 +1,13 @@
 //! The host: one per process, shared by every task that runs scripts.
 
-use crate::audit::{Asked, AuditLog, Event};
-use crate::decision::{self, Decision, Permit, Runs};
+use crate::approval::{Answer, AnswerError, Approvals, Asked, Question};
+use crate::audit::{self, AuditLog, Event};
+use crate::decision::{self, Check, Decision, Permit, Refusal, Runs};
 use crate::error::Error;
+use crate::files::show;
 use crate::outcome::{Outcome, Status, signal_name};
-use crate::policy::Policy;
-use crate::request::Request;
+use crate::policy::{Approval, Policy};
+use crate::request::{AskedBy, Request};
 use crate::runtime::cache::Cache;
 use crate::runtime::native::{Native, NativeState};
 use crate::runtime::output::Kept;
@@ -23,6 +25,8 @@ pub struct Settings {
     pub cache: PathBuf,
     /// Where every run and every refusal is recorded.
     pub audit: AuditLog,
+    /// What people have said yes to.
+    pub approvals: Approvals,
     /// Further places that no script may write, whatever directory it was granted.
     pub sealed: Vec<PathBuf>,
     /// How many scripts may run at once in each interpreter; further ones wait. Room for that many
@@ -37,6 +41,7 @@ pub struct Settings {
 /// directory are removed after that. Dropping the host waits until they are gone.
 pub struct Host {
     audit: AuditLog,
+    approvals: Approvals,
     python: Wasm,
     javascript: Wasm,
     typescript: Arc<Transpiler>,
@@ -72,11 +77,13 @@ impl Host {
         let Settings {
             cache,
             audit,
+            approvals,
             mut sealed,
             slots,
         } = settings;
         sealed.push(cache.clone());
         sealed.extend(audit.path().map(ToOwned::to_owned));
+        sealed.extend(approvals.path().map(ToOwned::to_owned));
         let cache = Cache::new(cache);
         let typescript = Arc::new(Transpiler::new(cache.clone()));
         let python = Interpreter {
@@ -95,6 +102,7 @@ impl Host {
         };
         Self {
             audit,
+            approvals,
             python: Wasm::new(python, cache.clone(), sealed.clone(), slots),
             javascript: Wasm::new(javascript, cache, sealed.clone(), slots),
             typescript,
@@ -104,6 +112,73 @@ impl Host {
 
     /// Decides whether a request may run under a policy. A refusal is recorded.
     pub fn decide(&self, policy: &Policy, request: Request) -> Result<Decision, Error> {
+        let mut decisions = self.decide_all(policy, vec![request])?;
+        let none = || Error::Sandbox("nothing was decided".into());
+        decisions.pop().ok_or_else(none)
+    }
+
+    /// Decides for requests that belong together, and answers each in its place. Those of one skill and
+    /// conversation that need a person share one question.
+    pub fn decide_all(
+        &self,
+        policy: &Policy,
+        requests: Vec<Request>,
+    ) -> Result<Vec<Decision>, Error> {
+        self.expire()?;
+        let mut decisions: Vec<Option<Decision>> = Vec::new();
+        let mut open: Vec<Waiting> = Vec::new();
+        for (at, request) in requests.into_iter().enumerate() {
+            let asked_by = request.asked_by;
+            let decided = self.decide_one(policy, request)?;
+            let approval = match &decided {
+                Ok(permit) => policy.approval(permit.skill.folder()),
+                Err(_) => Approval::Never,
+            };
+            match decided {
+                Ok(permit) if asked_by == AskedBy::Agent && approval != Approval::Never => {
+                    decisions.push(None);
+                    let same = |waiting: &&mut Waiting| waiting.belongs_with(&permit);
+                    match open.iter_mut().find(same) {
+                        Some(waiting) => {
+                            waiting.places.push(at);
+                            waiting.permits.push(permit);
+                        }
+                        None => open.push(Waiting {
+                            places: vec![at],
+                            permits: vec![permit],
+                            approval,
+                        }),
+                    }
+                }
+                Ok(permit) => decisions.push(Some(Decision::Permitted(permit))),
+                Err(refusal) => decisions.push(Some(Decision::Refused(refusal))),
+            }
+        }
+        for waiting in open {
+            let places = waiting.places;
+            let answers = match self.approvals.ask(waiting.permits, waiting.approval)? {
+                Asked::Approved(permits) => permits.into_iter().map(Decision::Permitted).collect(),
+                Asked::Open(question) => vec![question; places.len()]
+                    .into_iter()
+                    .map(Decision::Open)
+                    .collect(),
+                Asked::TooMany(permits) => {
+                    let why = "too many questions wait for an answer";
+                    self.refuse_all(&permits, why, "answer them first")?
+                }
+            };
+            for (place, answer) in places.into_iter().zip(answers) {
+                decisions[place] = Some(answer);
+            }
+        }
+        Ok(decisions.into_iter().flatten().collect())
+    }
+
+    fn decide_one(
+        &self,
+        policy: &Policy,
+        request: Request,
+    ) -> Result<Result<Permit, Refusal>, Error> {
         let run_id = uuid::Uuid::now_v7().to_string();
         let asked = request.clone();
         let runs = |language, tier| {
@@ -119,13 +194,10 @@ impl Host {
             },
             Err(refusal) => Err(refusal),
         };
-        match held {
-            Ok(permit) => {
-                self.audit.probe()?;
-                Ok(Decision::Permitted(permit))
-            }
+        match &held {
+            Ok(_) => self.audit.probe()?,
             Err(refusal) => {
-                let asked = Asked {
+                let asked = audit::Asked {
                     run_id: &run_id,
                     world: &asked.world,
                     chat: &asked.chat,
@@ -136,9 +208,83 @@ impl Host {
                 };
                 self.audit
                     .write(&Event::refused(&asked, refusal.message.clone()))?;
-                Ok(Decision::Refused(refusal))
             }
         }
+        Ok(held)
+    }
+
+    /// Answers a question by its id, and decides in the order of its scripts.
+    ///
+    /// A question is answered once. One that is unknown, expired or already answered is an error, and so is
+    /// an answer that cannot be recorded; nothing runs then.
+    pub fn answer(&self, question: &str, answer: Answer) -> Result<Vec<Decision>, AnswerError> {
+        let no = || format!("a person answered `{answer}`");
+        match answer {
+            Answer::No => self.decline(question, &no()),
+            yes => {
+                self.expire()?;
+                let open = self.approvals.take(question)?;
+                for permit in open.permits() {
+                    let event = Event::approved(&permit.asked(), &open.question().id, yes.word());
+                    self.audit.write(&event)?;
+                }
+                self.approvals.remember(&open, yes)?;
+                let permits = open.into_permits().into_iter();
+                Ok(permits.map(Decision::Permitted).collect())
+            }
+        }
+    }
+
+    /// Closes a question with no because nobody can be asked; `why` is recorded.
+    pub fn decline(&self, question: &str, why: &str) -> Result<Vec<Decision>, AnswerError> {
+        self.expire()?;
+        let open = self.approvals.take(question)?;
+        Ok(self.refuse_all(open.permits(), why, APPROVAL_HINT)?)
+    }
+
+    /// The questions that wait for an answer, the oldest first.
+    pub fn questions(&self) -> Result<Vec<Question>, Error> {
+        self.expire()?;
+        Ok(self.approvals.open())
+    }
+
+    /// Forgets what was approved for a conversation.
+    pub fn end_session(&self, world: &str, chat: &str) {
+        self.approvals.end_session(world, chat);
+    }
+
+    /// What people have said yes to.
+    pub fn approvals(&self) -> &Approvals {
+        &self.approvals
+    }
+
+    /// Records what came of questions whose time has passed.
+    fn expire(&self) -> Result<(), Error> {
+        for open in self.approvals.take_expired() {
+            self.refuse_all(open.permits(), "nobody answered in time", APPROVAL_HINT)?;
+        }
+        Ok(())
+    }
+
+    fn refuse_all(
+        &self,
+        permits: &[Permit],
+        why: &str,
+        hint: &str,
+    ) -> Result<Vec<Decision>, Error> {
+        let mut refused = Vec::new();
+        for permit in permits {
+            let message = format!(
+                "`{}` of skill `{}` was not approved: {why}",
+                show(permit.script.path()),
+                show(permit.skill.name())
+            );
+            self.audit
+                .write(&Event::refused(&permit.asked(), message.clone()))?;
+            let refusal = Refusal::new(Check::Approval, message).hint(hint);
+            refused.push(Decision::Refused(refusal));
+        }
+        Ok(refused)
     }
 
     /// Runs what was permitted and waits for its end. Dropping the future stops the script at once.
@@ -220,6 +366,28 @@ impl Host {
         let runs = |runtime: &&dyn Runtime| runtime.runs(language, tier) != Runs::Not;
         let runtime = self.runtimes().into_iter().find(runs);
         runtime.ok_or_else(|| Error::Sandbox("its runtime is gone".into()))
+    }
+}
+
+/// What to do about a missing yes.
+const APPROVAL_HINT: &str =
+    "approve it, or set approval = \"never\" for this skill in skillrun.toml if no person has to";
+
+/// Permits that need one person's yes.
+struct Waiting {
+    /// Where their answers belong.
+    places: Vec<usize>,
+    permits: Vec<Permit>,
+    approval: Approval,
+}
+
+impl Waiting {
+    fn belongs_with(&self, permit: &Permit) -> bool {
+        let of = |permit: &Permit| {
+            let skill = permit.skill.path().to_owned();
+            (permit.world.clone(), permit.chat.clone(), skill)
+        };
+        self.permits.first().map(of) == Some(of(permit))
     }
 }
 

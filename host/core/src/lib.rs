@@ -4,17 +4,19 @@
 //! script did is an [`Outcome`], however badly it ended; what the host failed at is an [`Error`].
 //!
 //! ```no_run
-//! use skillrun::{AuditLog, Decision, Host, Policy, Request, Settings, Skill};
+//! use skillrun::{Approvals, AuditLog, Decision, Host, Policy, Request, Settings, Skill};
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! // One host for the process, shared by all tasks.
 //! let audit = AuditLog::file("/var/log/agent/skillrun.jsonl");
 //! let cache = "/var/cache/agent".into();
-//! let host = Host::new(Settings { cache, audit, sealed: vec![], slots: Some(32) });
+//! let approvals = Approvals::file("/var/lib/agent/approvals.db");
+//! let host = Host::new(Settings { cache, audit, approvals, sealed: vec![], slots: Some(32) });
 //! let skill = Skill::load("skills/word-count")?.into();
 //! let args = vec!["README.md".to_owned()];
 //! let request = Request { args, workspace: Some(".".into()), ..Request::new(&skill, "count.py") };
 //! match host.decide(&Policy::default(), request)? {
 //!     Decision::Permitted(permit) => println!("{}", host.run(permit).await?.stdout),
+//!     Decision::Open(question) => println!("somebody must be asked: {question:?}"), // then host.answer
 //!     Decision::Refused(refusal) => eprintln!("{refusal}"),
 //!     _ => {}
 //! }
@@ -29,10 +31,13 @@
 //! | `grant`, `limits`, `outcome` | what may be touched, how much, what came of it |
 //! | `skill` | a folder with a `SKILL.md`, its scripts, finding them |
 //! | `policy`, `request`, `decision` | what is allowed, what is wanted, whether it may run |
+//! | `approval` | what a person is asked, and what was approved |
 //! | `audit` | the record of runs and refusals |
 //! | `runtime` | what executes a script, behind one interface |
 //! | `host` | one run from decision to outcome |
+//! | `load` | a skill as an agent loads it |
 
+mod approval;
 mod audit;
 mod decision;
 mod error;
@@ -40,6 +45,7 @@ mod files;
 mod grant;
 mod host;
 mod limits;
+mod load;
 mod outcome;
 mod policy;
 mod request;
@@ -47,15 +53,20 @@ mod runtime;
 mod skill;
 mod suggest;
 
+pub use approval::{
+    Answer, AnswerError, Approvals, Approved, AskedScript, Change, ChangedFile, Question,
+};
 pub use audit::AuditLog;
 pub use decision::{Check, Decision, Permit, Refusal};
 pub use error::Error;
+pub use files::show as show_name;
 pub use grant::{Grant, GrantError};
 pub use host::{Host, RuntimeState, Settings};
 pub use limits::{LimitError, Limits, parse_bytes, parse_duration, show_bytes, show_duration};
+pub use load::{Load, Ran};
 pub use outcome::{Enforcement, Hold, Isolation, Outcome, Status, TRUNCATION_MARKER, Usage};
 pub use policy::{Approval, Native, Policy, PolicyError};
-pub use request::{Paths, Request, Tier};
+pub use request::{AskedBy, Paths, Request, Tier};
 pub use runtime::native::NativeState;
 pub use runtime::{Chunk, Live, Stream};
 pub use skill::{

@@ -16,6 +16,7 @@ pub use refusal::{Check, Refusal};
 /// chose, and shims that need his home.
 pub(crate) const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
+use crate::approval::Question;
 use crate::audit::Asked;
 use crate::grant::Grant;
 use crate::limits::Limits;
@@ -36,6 +37,8 @@ use std::sync::Arc;
 pub enum Decision {
     /// It may run.
     Permitted(Permit),
+    /// It may run if a person says so: see [`crate::Host::answer`].
+    Open(Box<Question>),
     /// It may not, and nothing ran.
     Refused(Refusal),
 }
@@ -104,6 +107,17 @@ impl Permit {
         }
     }
 
+    /// The real path of the workspace.
+    pub(crate) fn workspace_path(&self) -> Option<String> {
+        let guest = self.workspace.as_ref()?;
+        let mount = self
+            .mounts
+            .iter()
+            .skip(1)
+            .find(|mount| mount.guest == *guest)?;
+        Some(mount.host.display().to_string())
+    }
+
     /// Where the script sees the skill's folder.
     pub(crate) fn skill_base(&self) -> &str {
         &self.mounts[0].guest
@@ -147,7 +161,7 @@ pub(crate) fn decide(
     grants.dedup();
     request::check_grants(policy, &skill, &grants)?;
     request::check_env(&request.env)?;
-    let (mounts, workspace) = mounts::open_mounts(&request, &grants)?;
+    let (mounts, workspace) = mounts::open_mounts(policy, &request, &grants)?;
 
     let source_hash = hex(&Sha256::digest(&source));
     let Request {

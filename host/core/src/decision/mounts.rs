@@ -3,6 +3,7 @@
 use super::{Check, Refusal};
 use crate::files::{self, show};
 use crate::grant::Grant;
+use crate::policy::Policy;
 use crate::request::{Paths, Request};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
@@ -21,8 +22,17 @@ pub(crate) struct Mount {
     pub(crate) only: Option<String>,
 }
 
+impl Mount {
+    /// Where what it shows really is.
+    fn real(&self) -> PathBuf {
+        let only = self.only.as_ref();
+        only.map_or_else(|| self.host.clone(), |name| self.host.join(name))
+    }
+}
+
 /// Opens every directory that the script will see; the skill's own comes first.
 pub(super) fn open_mounts(
+    policy: &Policy,
     request: &Request,
     grants: &[Grant],
 ) -> Result<(Vec<Mount>, Option<String>), Refusal> {
@@ -67,9 +77,34 @@ pub(super) fn open_mounts(
             _ => continue,
         };
         let mount = open_mount(path, writable).map_err(|why| fail(format!("`{grant}`"), why))?;
+        if !really_covers(policy, skill.folder(), grant, &mount) {
+            let real = mount.real();
+            let (shown, real) = (show(&grant.to_string()), show(&real.display().to_string()));
+            return Err(Refusal::new(
+                Check::Grants,
+                format!("`{shown}` leads to `{real}`, out of what the policy grants"),
+            )
+            .hint(format!(
+                "add \"{}:{real}\" to `allow` in skillrun.toml if that is meant",
+                if writable { "write" } else { "read" }
+            )));
+        }
         mounts.push(mount);
     }
     Ok((mounts, workspace))
+}
+
+/// Whether what was opened lies where the policy's grant really is: names alone would let a link in a
+/// granted directory stand for what it points to.
+fn really_covers(policy: &Policy, skill: &str, wanted: &Grant, mount: &Mount) -> bool {
+    let real = mount.real();
+    let mut held = policy.grants(skill).filter(|held| held.covers(wanted));
+    held.any(|held| match held {
+        Grant::Read(path) | Grant::Write(path) => path
+            .canonicalize()
+            .is_ok_and(|granted| real.starts_with(granted)),
+        _ => false,
+    })
 }
 
 /// Opens a directory, or the directory around a single file.

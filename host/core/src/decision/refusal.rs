@@ -37,6 +37,8 @@ pub enum Check {
     Grants,
     /// What the policy demands can be enforced on this machine.
     Isolation,
+    /// A person said yes, where one has to be asked.
+    Approval,
 }
 
 impl Refusal {

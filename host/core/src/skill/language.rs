@@ -22,6 +22,17 @@ pub enum Language {
 }
 
 impl Language {
+    /// All of them.
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Python,
+        Self::JavaScript,
+        Self::Bash,
+        Self::Ruby,
+        Self::Perl,
+        Self::PowerShell,
+        Self::Batch,
+    ];
+
     /// The language that a file's extension stands for.
     pub fn of_extension(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?.to_ascii_lowercase();

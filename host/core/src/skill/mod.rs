@@ -47,7 +47,9 @@ pub struct Skill {
     name: String,
     description: String,
     front_matter: FrontMatter,
-    instructions: String,
+    document: String,
+    /// Where the instructions begin in the document.
+    body: usize,
     allowed_tools: Option<AllowedTools>,
     scripts: OnceLock<Vec<Script>>,
     warnings: Vec<String>,
@@ -148,14 +150,15 @@ impl Skill {
         let allowed_tools = front_matter
             .get("allowed-tools")
             .and_then(AllowedTools::read);
-        let instructions = body.to_owned();
+        let body = document.len() - body.len();
         Ok(Self {
             path,
             root,
             name,
             description,
             front_matter,
-            instructions,
+            document,
+            body,
             allowed_tools,
             scripts: OnceLock::new(),
             warnings,
@@ -202,7 +205,12 @@ impl Skill {
 
     /// The text that follows the front matter.
     pub fn instructions(&self) -> &str {
-        &self.instructions
+        &self.document[self.body..]
+    }
+
+    /// The whole `SKILL.md`.
+    pub fn document(&self) -> &str {
+        &self.document
     }
 
     /// The tools it allows itself; `None` restricts nothing.

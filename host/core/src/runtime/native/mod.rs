@@ -209,7 +209,7 @@ impl Runtime for Native {
     fn holds(&self, policy: &Policy, permit: &Permit) -> Result<(), Refusal> {
         let name = show(permit.script.path());
         let refuse = |message: String| Refusal::new(Check::Isolation, message);
-        let demand = policy.native();
+        let demand = policy.native(permit.skill.folder());
         if demand == Demand::Refuse {
             let interpreter = permit.script.interpreter();
             let message = format!(

@@ -4,9 +4,10 @@
 //! widen its own policy: the file's place is the caller's choice, and nothing below a skill is read
 //! as policy. An unknown key is an error, because a misspelt restriction would otherwise be none.
 
+mod file;
+
 use crate::grant::Grant;
-use crate::limits::{self, Limits};
-use serde::Deserialize;
+use crate::limits::Limits;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -19,38 +20,62 @@ const MAX_BYTES: u64 = 1024 * 1024;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Policy {
     source: Option<PathBuf>,
-    approval: Approval,
-    native: Native,
     rules: Rules,
     skills: BTreeMap<String, Rules>,
+    /// What a person granted for this time.
+    typed: Vec<Grant>,
 }
 
 /// Rules that hold for every skill, or for one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Rules {
+    /// Whether the grants that hold for every skill do not hold for this one.
+    alone: bool,
     interpreters: Option<Vec<String>>,
+    approval: Option<Approval>,
+    native: Option<Native>,
     allow: Vec<Grant>,
     limits: Limited,
 }
 
-/// Limits that a file names; the others keep their default.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// Limits that a file names; the others keep what they were.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Limited {
-    #[serde(default, deserialize_with = "duration")]
     time: Option<std::time::Duration>,
     fuel: Option<u64>,
-    #[serde(default, deserialize_with = "bytes")]
     memory: Option<u64>,
-    #[serde(default, deserialize_with = "bytes")]
     output: Option<u64>,
-    #[serde(default, deserialize_with = "bytes")]
     scratch: Option<u64>,
-    #[serde(default, deserialize_with = "bytes")]
     disk: Option<u64>,
     open_files: Option<u32>,
     /// Processes and threads of a native script.
     processes: Option<u32>,
+}
+
+impl Limited {
+    fn applied_to(&self, limits: Limits) -> Limits {
+        let Self {
+            time,
+            fuel,
+            memory,
+            output,
+            scratch,
+            disk,
+            open_files,
+            processes,
+        } = self;
+        Limits {
+            time: time.unwrap_or(limits.time),
+            fuel: fuel.or(limits.fuel),
+            memory: memory.unwrap_or(limits.memory),
+            output: output.unwrap_or(limits.output),
+            arguments: limits.arguments,
+            scratch: scratch.unwrap_or(limits.scratch),
+            disk: disk.unwrap_or(limits.disk),
+            open_files: open_files.unwrap_or(limits.open_files),
+            processes: processes.unwrap_or(limits.processes),
+        }
+    }
 }
 
 /// Why a policy could not be read.
@@ -61,36 +86,9 @@ pub struct PolicyError {
     why: String,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    interpreters: Option<Vec<String>>,
-    #[serde(default)]
-    approval: Approval,
-    #[serde(default)]
-    native: Native,
-    #[serde(default)]
-    allow: Vec<String>,
-    #[serde(default)]
-    limits: Limited,
-    #[serde(default)]
-    skill: BTreeMap<String, Section>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Section {
-    interpreters: Option<Vec<String>>,
-    #[serde(default)]
-    allow: Vec<String>,
-    #[serde(default)]
-    limits: Limited,
-}
-
 /// When a person is asked. Typing a command is the person's own yes, so only agent-facing front
 /// ends ask.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Approval {
     /// Nobody is asked.
     Never,
@@ -102,8 +100,7 @@ pub enum Approval {
 }
 
 /// What happens to scripts that need an interpreter of this machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Native {
     /// They do not run.
     Refuse,
@@ -145,50 +142,7 @@ impl Policy {
 
     /// Reads a policy's text; relative paths in it are below `base`.
     pub fn parse(text: &str, base: &Path) -> Result<Self, String> {
-        let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
-        let File {
-            interpreters,
-            approval,
-            native,
-            allow,
-            limits,
-            skill,
-        } = file;
-        let rules = Rules {
-            interpreters,
-            allow: grants(&allow, base)?,
-            limits,
-        };
-        let mut skills = BTreeMap::new();
-        for (name, section) in skill {
-            let Section {
-                interpreters,
-                allow,
-                limits,
-            } = section;
-            skills.insert(
-                name,
-                Rules {
-                    interpreters,
-                    allow: grants(&allow, base)?,
-                    limits,
-                },
-            );
-        }
-        let policy = Self {
-            source: None,
-            approval,
-            native,
-            rules,
-            skills,
-        };
-        for name in policy.skills.keys().map(String::as_str).chain([""]) {
-            policy
-                .limits(name)
-                .check()
-                .map_err(|error| error.to_string())?;
-        }
-        Ok(policy)
+        file::parse(text, base)
     }
 
     /// The file it was read from.
@@ -196,20 +150,26 @@ impl Policy {
         self.source.as_deref()
     }
 
-    /// When a person is asked.
-    pub fn approval(&self) -> Approval {
-        self.approval
+    /// When a person is asked before a skill's script runs.
+    pub fn approval(&self, skill: &str) -> Approval {
+        self.of(skill, |rules| rules.approval).unwrap_or_default()
     }
 
-    /// What happens to scripts that need an interpreter of this machine.
-    pub fn native(&self) -> Native {
-        self.native
+    /// What happens to a skill's scripts that need an interpreter of this machine.
+    pub fn native(&self, skill: &str) -> Native {
+        self.of(skill, |rules| rules.native).unwrap_or_default()
+    }
+
+    /// What the skill's own section says, or else what holds for all.
+    fn of<T>(&self, skill: &str, says: impl Fn(&Rules) -> Option<T>) -> Option<T> {
+        let own = self.skills.get(skill).and_then(&says);
+        own.or_else(|| says(&self.rules))
     }
 
     /// This policy with further grants, for what a person typed.
     #[must_use]
     pub fn and_allow(mut self, grants: impl IntoIterator<Item = Grant>) -> Self {
-        self.rules.allow.extend(grants);
+        self.typed.extend(grants);
         self
     }
 
@@ -246,12 +206,11 @@ impl Policy {
 
     /// The grants that a skill holds.
     pub fn grants<'a>(&'a self, skill: &str) -> impl Iterator<Item = &'a Grant> {
-        let own = self
-            .skills
-            .get(skill)
-            .map(|rules| rules.allow.as_slice())
-            .unwrap_or_default();
-        self.rules.allow.iter().chain(own)
+        let own = self.skills.get(skill);
+        let alone = own.is_some_and(|rules| rules.alone);
+        let all = self.rules.allow.iter().filter(move |_| !alone);
+        let own = own.map(|rules| rules.allow.as_slice());
+        all.chain(own.unwrap_or_default()).chain(&self.typed)
     }
 
     /// Whether a skill holds a grant that covers `wanted`.
@@ -261,11 +220,7 @@ impl Policy {
 
     /// The interpreters that a skill's scripts may use, grants included.
     pub fn interpreters(&self, skill: &str) -> Vec<String> {
-        let own = self
-            .skills
-            .get(skill)
-            .and_then(|rules| rules.interpreters.clone());
-        let listed = own.or_else(|| self.rules.interpreters.clone());
+        let listed = self.of(skill, |rules| rules.interpreters.clone());
         let mut all = listed.unwrap_or_else(|| Self::INTERPRETERS.map(str::to_owned).to_vec());
         all.extend(self.grants(skill).filter_map(|grant| match grant {
             Grant::Interpreter(name) => Some(name.clone()),
@@ -276,55 +231,12 @@ impl Policy {
 
     /// The most that a skill's runs may use, and what they get if they do not ask.
     pub fn limits(&self, skill: &str) -> Limits {
-        let mut limits = Limits::default();
-        let own = self.skills.get(skill).map(|rules| &rules.limits);
-        for limited in [Some(&self.rules.limits), own].into_iter().flatten() {
-            let Limited {
-                time,
-                fuel,
-                memory,
-                output,
-                scratch,
-                disk,
-                open_files,
-                processes,
-            } = limited;
-            limits.time = time.unwrap_or(limits.time);
-            limits.fuel = fuel.or(limits.fuel);
-            limits.memory = memory.unwrap_or(limits.memory);
-            limits.output = output.unwrap_or(limits.output);
-            limits.scratch = scratch.unwrap_or(limits.scratch);
-            limits.disk = disk.unwrap_or(limits.disk);
-            limits.open_files = open_files.unwrap_or(limits.open_files);
-            limits.processes = processes.unwrap_or(limits.processes);
+        let limits = self.rules.limits.applied_to(Limits::default());
+        match self.skills.get(skill) {
+            Some(own) => own.limits.applied_to(limits),
+            None => limits,
         }
-        limits
     }
-}
-
-fn grants(texts: &[String], base: &Path) -> Result<Vec<Grant>, String> {
-    let parse = |text: &String| text.parse::<Grant>().map(|grant| grant.resolved(base));
-    texts
-        .iter()
-        .map(parse)
-        .collect::<Result<_, _>>()
-        .map_err(|error| error.to_string())
-}
-
-fn duration<'de, D: serde::Deserializer<'de>>(
-    from: D,
-) -> Result<Option<std::time::Duration>, D::Error> {
-    let text = String::deserialize(from)?;
-    limits::parse_duration(&text)
-        .map(Some)
-        .map_err(serde::de::Error::custom)
-}
-
-fn bytes<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
-    let text = String::deserialize(from)?;
-    limits::parse_bytes(&text)
-        .map(Some)
-        .map_err(serde::de::Error::custom)
 }
 
 #[cfg(test)]
@@ -360,18 +272,101 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelt_key_grant_or_limit_is_an_error() {
+    fn a_section_can_narrow_and_widen_everything() {
+        let policy = policy(
+            "native = \"namespaces\"\nallow = [\"net:*\"]\n\
+             [skill.a]\ninherit = false\nallow = [\"read:x\"]\napproval = \"always\"\nnative = \"refuse\"\n\
+             [skill.b]\ninherit = true\napproval = \"never\"\n",
+        );
+        let shown = |skill| {
+            policy
+                .grants(skill)
+                .map(Grant::to_string)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(shown("a"), ["read:/base/x"]);
+        assert_eq!(shown("b"), ["net:*"]);
+        assert_eq!(policy.approval("a"), Approval::Always);
+        assert_eq!(policy.approval("b"), Approval::Never);
+        assert_eq!(policy.approval("c"), Approval::FirstRun);
+        assert_eq!(policy.native("a"), Native::Refuse);
+        assert_eq!(policy.native("c"), Native::Namespaces);
+        let typed = policy.clone().and_allow(["env:X".parse().unwrap()]);
+        assert!(typed.allows("a", &"env:X".parse().unwrap()));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_place_and_the_nearest_right_word() {
         for (text, why) in [
-            ("alow = []", "unknown field `alow`"),
-            ("[limits]\ntimeout = \"1s\"", "unknown field `timeout`"),
-            ("[skill.x]\nnative = true", "unknown field `native`"),
-            ("allow = [\"raed:/x\"]", "did you mean `read:`?"),
-            ("[limits]\ntime = \"0s\"", "out of range"),
-            ("[limits]\nmemory = \"1MiB\"", "out of range"),
-            ("approval = \"sometimes\"", "unknown variant `sometimes`"),
+            (
+                "\n  alow = []",
+                "line 2, column 3: `alow` is not a key; did you mean `allow`?",
+            ),
+            (
+                "x = 1",
+                "line 1, column 1: `x` is not a key; there are interpreters, approval, native, allow, limits, skill",
+            ),
+            (
+                "[limits]\ntimeout = \"1s\"",
+                "line 2, column 1: `timeout` is not a limit; there are time, fuel, memory, output, scratch, disk, open_files, processes",
+            ),
+            (
+                "[skill.x]\nlimit.time = \"1s\"",
+                "line 2, column 1: `limit` is not a key of a skill; did you mean `limits`?",
+            ),
+            (
+                "allow = [\n  \"native\",\n  \"raed:/x\",\n]",
+                "line 3, column 3: `raed:/x` is not a grant: it starts with none of \
+                 `read: write: net: env: run: interpreter: native`, did you mean `read:`?",
+            ),
+            (
+                "allow = [\"interpreter:rubby\"]",
+                "line 1, column 10: `rubby` is not an interpreter; did you mean `ruby`?",
+            ),
+            (
+                "interpreters = [\"pyton3\"]",
+                "line 1, column 17: `pyton3` is not an interpreter; did you mean `python3`?",
+            ),
+            (
+                "[limits]\ntime = \"0s\"",
+                "line 2, column 8: time `0s` is out of range: 1s to 600s",
+            ),
+            (
+                "[skill.x.limits]\nmemory = \"1MiB\"",
+                "line 2, column 10: memory `1MiB` is out of range: 64MiB to 4GiB",
+            ),
+            (
+                "[limits]\nmemory = \"1 parsec\"",
+                "line 2, column 10: `1 parsec` is not a size: write `256MiB`, `1GiB`, `10MB`",
+            ),
+            (
+                "[limits]\nfuel = -1",
+                "line 2, column 8: expected a whole number",
+            ),
+            (
+                "approval = \"firstrun\"",
+                "line 1, column 12: `firstrun` is not a value of `approval`; did you mean `first-run`?",
+            ),
+            (
+                "approval = 1",
+                "line 1, column 12: expected one of never, first-run, always in quotes",
+            ),
+            (
+                "allow = \"native\"",
+                "line 1, column 9: `allow` is not a list",
+            ),
+            ("skill = 1", "line 1, column 9: `skill` is not a table"),
+            (
+                "[skill.x]\ninherit = \"no\"",
+                "line 2, column 11: `inherit` is `true` or `false`",
+            ),
+            (
+                "a = ",
+                "line 1, column 5: string values must be quoted, expected literal string",
+            ),
         ] {
             let error = Policy::parse(text, Path::new("/")).unwrap_err();
-            assert!(error.contains(why), "{text}: {error}");
+            assert_eq!(error, why, "{text}");
         }
     }
 }

@@ -1,0 +1,81 @@
+//! Answers that were written down before, for machines: a JSON list of objects with `skill`, `script`,
+//! `answer`, and `sha256` if only those bytes are meant.
+
+use crate::failure::{Failure, plain};
+use serde_json::Value;
+use skillrun::{Answer, Question};
+use std::io::Read as _;
+use std::path::Path;
+
+/// Written by hand or by a program that asked elsewhere; a larger one is something else.
+const MAX_BYTES: u64 = 1024 * 1024;
+const KEYS: [&str; 4] = ["skill", "script", "sha256", "answer"];
+
+/// One answer, and what it is to.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    skill: String,
+    script: String,
+    sha256: Option<String>,
+    answer: Answer,
+}
+
+pub(super) fn read(path: &Path) -> Result<Vec<Prepared>, Failure> {
+    let fail = |why: String| Failure::host(format!("answers `{}`: {why}", path.display()));
+    let mut text = String::new();
+    let file = std::fs::File::open(path).map_err(|error| fail(plain(&error)))?;
+    let mut some = file.take(MAX_BYTES + 1);
+    some.read_to_string(&mut text)
+        .map_err(|error| fail(plain(&error)))?;
+    if text.len() as u64 > MAX_BYTES {
+        return Err(fail(format!("is larger than {MAX_BYTES} bytes")));
+    }
+    let all: Vec<Value> = serde_json::from_str(&text)
+        .map_err(|error| fail(format!("is not a JSON list: {error}")))?;
+    let all = all.iter().enumerate();
+    all.map(|(at, value)| one(value).map_err(|why| fail(format!("answer {}: {why}", at + 1))))
+        .collect()
+}
+
+fn one(value: &Value) -> Result<Prepared, String> {
+    let object = value.as_object().ok_or("it is not an object")?;
+    if let Some(unknown) = object.keys().find(|key| !KEYS.contains(&key.as_str())) {
+        return Err(format!(
+            "`{}` is not one of {}",
+            unknown.escape_debug(),
+            KEYS.join(", ")
+        ));
+    }
+    let text = |key: &str| object.get(key).and_then(Value::as_str).map(str::to_owned);
+    let needed = |key: &str| text(key).ok_or(format!("`{key}` is missing"));
+    let answer: Answer = needed("answer")?
+        .parse()
+        .map_err(|error: skillrun::AnswerError| error.to_string())?;
+    Ok(Prepared {
+        skill: needed("skill")?,
+        script: needed("script")?,
+        sha256: text("sha256"),
+        answer,
+    })
+}
+
+/// The answer to a question: to each of its scripts there must be one, and the least of them counts.
+pub(super) fn of(all: &[Prepared], question: &Question) -> Option<Answer> {
+    let mut least = Answer::YesInSession;
+    for script in &question.scripts {
+        let found = all.iter().find(|prepared| {
+            prepared.skill == question.skill
+                && prepared.script == script.script
+                && prepared
+                    .sha256
+                    .as_ref()
+                    .is_none_or(|hash| *hash == script.sha256)
+        })?;
+        least = match (least, found.answer) {
+            (Answer::No, _) | (_, Answer::No) => Answer::No,
+            (Answer::YesInSession, Answer::YesInSession) => Answer::YesInSession,
+            _ => Answer::YesOnce,
+        };
+    }
+    Some(least)
+}

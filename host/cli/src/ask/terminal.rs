@@ -1,0 +1,107 @@
+//! The terminal of the person who started this process, as the one who asks uses it.
+//!
+//! It is opened by its own name, since standard input may be a pipe. While a question waits, the terminal
+//! makes no signals: Ctrl-C is an answer, and nothing is left half-way.
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock};
+use rustix::termios::{
+    LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr,
+};
+use std::fs::File;
+use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::time::{Duration, Instant};
+
+/// No answer is longer.
+const MAX_LINE: usize = 64;
+
+pub(super) struct Terminal {
+    file: File,
+    before: Termios,
+}
+
+/// What a person did.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Heard {
+    Line(String),
+    Interrupted,
+    Nothing,
+}
+
+impl Terminal {
+    /// The terminal, if there is one that a person looks at.
+    pub(super) fn open() -> Option<Self> {
+        // Somebody who reads neither our messages nor our questions is not asked.
+        if !io::stderr().is_terminal() {
+            return None;
+        }
+        let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOCTTY;
+        let file = File::from(rustix::fs::open("/dev/tty", flags, Mode::empty()).ok()?);
+        // One question at a time: another process may be asking here too.
+        flock(&file, FlockOperation::LockExclusive).ok()?;
+        let before = tcgetattr(&file).ok()?;
+        let mut silent = before.clone();
+        silent
+            .local_modes
+            .remove(LocalModes::ISIG | LocalModes::ICANON | LocalModes::ECHO);
+        tcsetattr(&file, OptionalActions::Now, &silent).ok()?;
+        Some(Self { file, before })
+    }
+
+    pub(super) fn print(&mut self, text: &str) -> io::Result<()> {
+        self.file.write_all(text.as_bytes())?;
+        self.file.flush()
+    }
+
+    /// Waits for a line that is typed from now on.
+    pub(super) fn hear(&mut self, patience: Duration) -> io::Result<Heard> {
+        // What was typed before the question was there answers something else.
+        tcflush(&self.file, QueueSelector::IFlush)?;
+        let until = Instant::now() + patience;
+        let mut line = Vec::new();
+        let heard = loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let timeout = rustix::time::Timespec::try_from(left).unwrap_or_default();
+            match poll(
+                &mut [PollFd::new(&self.file, PollFlags::IN)],
+                Some(&timeout),
+            ) {
+                Ok(0) => break Heard::Nothing,
+                Err(rustix::io::Errno::INTR) => continue,
+                other => other?,
+            };
+            let mut byte = [0];
+            if self.file.read(&mut byte)? == 0 {
+                break Heard::Interrupted;
+            }
+            match byte[0] {
+                b'\r' | b'\n' => {
+                    let text = String::from_utf8_lossy(&line).trim().to_owned();
+                    break Heard::Line(text);
+                }
+                // Ctrl-C, Ctrl-D, Ctrl-\, Escape.
+                0x03 | 0x04 | 0x1c | 0x1b => break Heard::Interrupted,
+                0x7f | 0x08 => {
+                    if line.pop().is_some() {
+                        self.print("\u{8} \u{8}")?;
+                    }
+                }
+                printable @ 0x20..=0x7e if line.len() < MAX_LINE => {
+                    line.push(printable);
+                    self.file.write_all(&byte)?;
+                }
+                // No answer holds anything else.
+                _ => line.push(b'?'),
+            }
+        };
+        self.print("\n")?;
+        Ok(heard)
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = tcflush(&self.file, QueueSelector::IFlush);
+        let _ = tcsetattr(&self.file, OptionalActions::Now, &self.before);
+    }
+}

@@ -1,0 +1,100 @@
+//! `skillrun load`: a skill as an agent reads it, with what its scripts printed.
+
+use crate::args::Load;
+use crate::ask::{Asks, tell_refused};
+use crate::failure::{Failure, NOT_FOUND, REFUSED, report};
+use crate::{places, run, runtimes};
+use serde_json::json;
+use skillrun::{AskedBy, Decision, Host, Live, Permit, Ran, Request};
+use std::io::Write as _;
+use std::path::Path;
+
+pub(crate) fn load(args: &Load) -> Result<u8, Failure> {
+    let found = match places::library(&args.skills.folders).find(&args.skill) {
+        Ok(found) => found,
+        Err(error) => return not_loaded(args, &error.into()),
+    };
+    let skill = &found.skill;
+    let untrusted = places::Untrusted {
+        skill: Some(skill.path()),
+        workspace: args.workspace.as_deref(),
+    };
+    let policy = places::policy(args.policy.as_deref(), untrusted)?;
+    let load = skillrun::Load::new(skill, args.scripts.as_deref());
+    let request = |script: &str| {
+        let request = Request {
+            workspace: args.workspace.clone(),
+            asked_by: match args.yes {
+                true => AskedBy::Person,
+                false => AskedBy::Agent,
+            },
+            world: args.world.clone(),
+            chat: args.chat.clone(),
+            ..Request::new(skill, script)
+        };
+        request.with_all_grants(&policy, |name| std::env::var(name).ok())
+    };
+    let host: &Host = Box::leak(Box::new(places::host(&policy)?));
+    let asks = Asks::new(args.answers.as_ref())?;
+    let decisions = host.decide_all(&policy, load.scripts().map(request).collect())?;
+    let decisions = asks.settle(host, decisions)?;
+    if !args.quiet {
+        tell_refused(&decisions);
+    }
+    let refused = decisions
+        .iter()
+        .any(|decision| !matches!(decision, Decision::Permitted(_)));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let ran = runtime.block_on(async {
+        let mut ran = Vec::new();
+        for decision in decisions {
+            ran.push(match decision {
+                Decision::Permitted(permit) => one(host, permit, args.quiet).await?,
+                Decision::Refused(refusal) => Ran::Refused(refusal),
+                other => Ran::Failed(format!("unknown decision {other:?}")),
+            });
+        }
+        host.clean_up().await;
+        Ok::<_, Failure>(ran)
+    })?;
+    print(args, &load.render(ran))?;
+    Ok(if refused { REFUSED } else { 0 })
+}
+
+async fn one(host: &Host, permit: Permit, quiet: bool) -> Result<Ran, Failure> {
+    runtimes::prepare_for(host, &permit, quiet).await?;
+    let live = Live {
+        stop: Some(run::interrupted()?),
+        ..Live::default()
+    };
+    Ok(match host.run_live(permit, live).await {
+        Ok(outcome) => Ran::Ended(Box::new(outcome)),
+        Err(error) => Ran::Failed(error.to_string()),
+    })
+}
+
+/// An agent gets a text in any case; whoever looks at the exit code learns it too.
+fn not_loaded(args: &Load, failure: &Failure) -> Result<u8, Failure> {
+    let status = if failure.code == NOT_FOUND && !Path::new(&args.skill).is_dir() {
+        "not_found"
+    } else {
+        "invalid"
+    };
+    print(
+        args,
+        &skillrun::Load::missing(&args.skill, status, &failure.message),
+    )?;
+    report(failure, false);
+    Ok(failure.code)
+}
+
+fn print(args: &Load, text: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    match args.json {
+        true => writeln!(out, "{}", json!({"skill": args.skill, "context": text}))?,
+        false => out.write_all(text.as_bytes())?,
+    }
+    Ok(())
+}

@@ -1,0 +1,180 @@
+//! What a skill holds, as one hash: an approval is for a script *and* for everything it can import, read
+//! or source from its skill, so that any change asks again.
+//!
+//! All files count, not only those that look like code: a script may execute whatever it can read. What a
+//! link points to counts by its name; where it leads inside the skill, that file counts by itself.
+
+use crate::decision::hex;
+use crate::files;
+use cap_std::fs::Dir;
+use sha2::{Digest as _, Sha256};
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+/// Far above any skill; beyond it, looking at everything for each run would cost more than asking.
+const MAX_FILES: usize = 20_000;
+const MAX_BYTES: u64 = 512 * 1024 * 1024;
+const MAX_DEPTH: usize = 64;
+
+/// Every file of a skill with the hash of what it holds, by path.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(super) struct Content(BTreeMap<String, String>);
+
+impl Content {
+    /// Looks at everything in a skill; fails with the reason if that is too much, or cannot be read.
+    pub(super) fn of(root: &Dir) -> Result<Self, String> {
+        let mut walk = Walk {
+            content: Self::default(),
+            bytes: 0,
+        };
+        let own = root.try_clone().map_err(|error| files::plain(&error))?;
+        walk.folder(&own, Path::new(""), 0)?;
+        Ok(walk.content)
+    }
+
+    /// One hash for all of it.
+    pub(super) fn hash(&self) -> String {
+        let mut all = Sha256::new();
+        for (path, hash) in &self.0 {
+            // A length before each part, so that no two contents read the same.
+            for part in [path, hash] {
+                all.update((part.len() as u64).to_le_bytes());
+                all.update(part.as_bytes());
+            }
+        }
+        hex(&all.finalize())
+    }
+
+    /// The files that differ between two contents, each with how.
+    pub(super) fn changes_since(&self, before: &Self) -> Vec<(String, &'static str)> {
+        let mut all: Vec<&String> = self.0.keys().chain(before.0.keys()).collect();
+        all.sort();
+        all.dedup();
+        let how = |path: &String| match (before.0.get(path), self.0.get(path)) {
+            (None, Some(_)) => Some("new"),
+            (Some(_), None) => Some("removed"),
+            (old, new) if old != new => Some("changed"),
+            _ => None,
+        };
+        let changed = all.into_iter();
+        let changed = changed.filter_map(|path| Some((path.clone(), how(path)?)));
+        changed.collect()
+    }
+}
+
+struct Walk {
+    content: Content,
+    bytes: u64,
+}
+
+impl Walk {
+    fn folder(&mut self, dir: &Dir, path: &Path, depth: usize) -> Result<(), String> {
+        if depth > MAX_DEPTH {
+            return Err(format!("it is more than {MAX_DEPTH} folders deep"));
+        }
+        let unreadable = |path: &Path, why: String| {
+            format!("`{}` {why}", files::show(&path.display().to_string()))
+        };
+        let entries = dir.entries();
+        let entries = entries.map_err(|error| unreadable(path, files::plain(&error)))?;
+        for entry in entries {
+            let entry = entry.map_err(|error| unreadable(path, files::plain(&error)))?;
+            let name = PathBuf::from(entry.file_name());
+            let inner = path.join(&name);
+            let fail = |error: std::io::Error| unreadable(&inner, files::plain(&error));
+            let kind = entry.file_type().map_err(fail)?;
+            if kind.is_dir() {
+                let below = entry.open_dir().map_err(fail)?;
+                self.folder(&below, &inner, depth + 1)?;
+                continue;
+            }
+            let hash = if kind.is_symlink() {
+                let target = dir.read_link_contents(&name).map_err(fail)?;
+                format!("link to {}", target.display())
+            } else if kind.is_file() {
+                self.file(dir, &name)
+                    .map_err(|why| unreadable(&inner, why))?
+            } else {
+                // Nothing that can be run or read.
+                "special".to_owned()
+            };
+            if self.content.0.len() >= MAX_FILES {
+                return Err(format!("it holds more than {MAX_FILES} files"));
+            }
+            let key = inner.to_string_lossy().into_owned();
+            if self.content.0.insert(key, hash).is_some() {
+                return Err(unreadable(&inner, "is not UTF-8 and ambiguous".into()));
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, dir: &Dir, name: &Path) -> Result<String, String> {
+        let (mut file, _) = files::open(dir, name).map_err(|error| error.to_string())?;
+        let mut hash = Sha256::new();
+        let mut part = vec![0; 64 * 1024];
+        loop {
+            let count = file.read(&mut part).map_err(|error| files::plain(&error))?;
+            if count == 0 {
+                return Ok(hex(&hash.finalize()));
+            }
+            self.bytes += count as u64;
+            if self.bytes > MAX_BYTES {
+                return Err(format!(
+                    "is beyond the {MAX_BYTES} bytes that are looked at"
+                ));
+            }
+            hash.update(&part[..count]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cap_std::ambient_authority;
+
+    fn content(folder: &Path) -> Content {
+        let dir = Dir::open_ambient_dir(folder, ambient_authority()).unwrap();
+        Content::of(&dir).unwrap()
+    }
+
+    #[test]
+    fn any_change_anywhere_changes_the_hash_and_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::create_dir_all(at("scripts/lib")).unwrap();
+        std::fs::write(at("scripts/a.py"), "import lib.b").unwrap();
+        std::fs::write(at("scripts/lib/b.py"), "1").unwrap();
+        let first = content(folder.path());
+        assert_eq!(first, content(folder.path()));
+        std::fs::write(at("scripts/lib/b.py"), "2").unwrap();
+        std::fs::write(at("new"), "").unwrap();
+        std::fs::remove_file(at("scripts/a.py")).unwrap();
+        std::os::unix::fs::symlink("new", at("link")).unwrap();
+        let second = content(folder.path());
+        assert_ne!(first.hash(), second.hash());
+        let changes = second.changes_since(&first);
+        let changes: Vec<_> = changes.iter().map(|(p, how)| (p.as_str(), *how)).collect();
+        assert_eq!(
+            changes,
+            [
+                ("link", "new"),
+                ("new", "new"),
+                ("scripts/a.py", "removed"),
+                ("scripts/lib/b.py", "changed")
+            ]
+        );
+    }
+
+    #[test]
+    fn names_and_contents_cannot_be_shifted_into_each_other() {
+        let of = |pairs: &[(&str, &str)]| {
+            let pairs = pairs.iter().map(|(a, b)| ((*a).into(), (*b).into()));
+            Content(pairs.collect()).hash()
+        };
+        assert_ne!(of(&[("ab", "c")]), of(&[("a", "bc")]));
+        assert_ne!(of(&[("a", "b"), ("c", "d")]), of(&[("a", "bcd")]));
+    }
+}
