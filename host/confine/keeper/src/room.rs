@@ -193,7 +193,7 @@ impl First {
         }
         rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
             .step("close the first process to others")?;
-        let root = Root::make(&shape.system, &self.ids)?;
+        let root = Root::make(&shape.system, shape.network, &self.ids)?;
         let comes = |place: &Place| place.contents.is_none();
         let (plan, mut handles) = match Handles::receive(door.as_fd(), comes) {
             Ok(received) => received,
