@@ -3,7 +3,7 @@
 use crate::containment::meanwhile_of;
 use crate::library::{block_on, host, permitted, skill};
 use crate::place::{Place, SKILL_MD};
-use skillrun::{Policy, Request};
+use skillrun::{Live, Policy, Request};
 use std::os::unix::fs::MetadataExt as _;
 
 trials! {
@@ -15,6 +15,7 @@ trials! {
     a_seal_that_another_program_takes_off_ends_the_run,
     a_policy_that_is_not_there_is_kept_away_and_stands_for_nothing,
     a_granted_etc_is_the_machines_own,
+    the_last_output_of_a_script_waits_for_its_reader,
 }
 
 fn bash(script: &str) -> Place {
@@ -231,4 +232,29 @@ fn a_granted_etc_is_the_machines_own() {
         (end.stdout.as_str(), end.stderr.as_str(), end.code),
         (expected.as_str(), "", 0)
     );
+}
+
+fn the_last_output_of_a_script_waits_for_its_reader() {
+    let place = bash("head -c 160000 /dev/zero\n");
+    let host = host(&place);
+    let request = Request::new(&skill(&place), "main.sh");
+    let permit = permitted(&host, &Policy::default(), request);
+    let (sink, mut queue) = tokio::sync::mpsc::channel(1);
+    let live = Live {
+        output: Some(sink),
+        ..Live::default()
+    };
+    let (outcome, read) = block_on(async {
+        // Longer than a script that was stopped would be waited for.
+        let late = async {
+            tokio::time::sleep(std::time::Duration::from_millis(1500)).await;
+            let mut read = 0;
+            while let Some(chunk) = queue.recv().await {
+                read += chunk.bytes.len();
+            }
+            read
+        };
+        tokio::join!(host.run_live(permit, live), late)
+    });
+    assert_eq!((outcome.unwrap().stdout_bytes, read), (160_000, 160_000));
 }
