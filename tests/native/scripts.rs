@@ -3,7 +3,7 @@
 use crate::containment::meanwhile_of;
 use crate::library::{block_on, host, permitted, skill};
 use crate::place::{Place, SKILL_MD};
-use skillrun::{Live, Policy, Request};
+use skillrun::{Decision, Live, Policy, Request};
 use std::os::unix::fs::MetadataExt as _;
 
 trials! {
@@ -16,6 +16,7 @@ trials! {
     a_policy_that_is_not_there_is_kept_away_and_stands_for_nothing,
     a_granted_etc_is_the_machines_own,
     the_last_output_of_a_script_waits_for_its_reader,
+    arguments_that_the_kernel_hands_to_no_program_are_refused,
 }
 
 fn bash(script: &str) -> Place {
@@ -231,6 +232,31 @@ fn a_granted_etc_is_the_machines_own() {
     assert_eq!(
         (end.stdout.as_str(), end.stderr.as_str(), end.code),
         (expected.as_str(), "", 0)
+    );
+}
+
+fn arguments_that_the_kernel_hands_to_no_program_are_refused() {
+    let place = bash("echo $# ${#1}\n");
+    let host = host(&place);
+    let decide = |args: Vec<String>| {
+        let mut request = Request::new(&skill(&place), "main.sh");
+        request.args = args;
+        match host.decide(&Policy::default(), request).unwrap() {
+            Decision::Permitted(permit) => block_on(host.run(permit)).unwrap().stdout,
+            Decision::Refused(refusal) => refusal.to_string(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(decide(vec!["x".repeat(131_071)]), "1 131071\n");
+    let hint = "for a native script\nhint: pass large data as input or as a file in the workspace";
+    assert_eq!(
+        decide(vec!["x".repeat(131_072)]),
+        format!("error: arguments too large: one of 131072 bytes, at most 131071 {hint}")
+    );
+    let many = decide(vec!["x".repeat(100_000); 80]);
+    assert!(
+        many.starts_with("error: arguments too large: a command line of ") && many.ends_with(hint),
+        "{many}"
     );
 }
 

@@ -4,6 +4,7 @@
 //! for this machine. How well a script can be held depends on the machine, so it is tried before the
 //! first one, and every outcome says what held it.
 
+mod command;
 mod interpreter;
 mod places;
 mod pump;
@@ -249,6 +250,7 @@ impl Runtime for Native {
             let hint = "native = \"confined\" in skillrun.toml does with Landlock and seccomp";
             return Err(refuse(message).hint(hint));
         }
+        command::check(permit)?;
         let cannot = |why: String| refuse(format!("`{name}` cannot be held here: {why}"));
         let objection = match Places::new(permit, &self.sealed) {
             Ok(places) => places.objection(permit, backend),
