@@ -17,6 +17,7 @@ trials! {
     a_granted_etc_is_the_machines_own,
     the_last_output_of_a_script_waits_for_its_reader,
     arguments_that_the_kernel_hands_to_no_program_are_refused,
+    a_workspace_that_no_private_user_can_have_is_refused,
 }
 
 fn bash(script: &str) -> Place {
@@ -257,6 +258,35 @@ fn arguments_that_the_kernel_hands_to_no_program_are_refused() {
     assert!(
         many.starts_with("error: arguments too large: a command line of ") && many.ends_with(hint),
         "{many}"
+    );
+}
+
+/// A file system in layers cannot be mounted with other ids; one in memory can.
+fn a_workspace_that_no_private_user_can_have_is_refused() {
+    let place = bash("echo ran; : > made\n");
+    if !rustix::process::geteuid().is_root() {
+        // A user's script is the user's own, who needs no such mount.
+        return;
+    }
+    place.write("workspace/x", "");
+    let layers = "mount -t tmpfs none workspace && cd workspace && mkdir a b c d && \
+                  mount -t overlay none -o lowerdir=a,upperdir=b,workdir=c d && cd .. && exec \"$@\"";
+    let run = |workspace: &str| {
+        let mut command = place.program("/usr/bin/unshare");
+        let binary = env!("CARGO_BIN_EXE_skillrun");
+        command.args(["--mount", "/bin/sh", "-c", layers, "sh", binary]);
+        place.end_of(command.args(["run", "./skill", "main.sh", "-w", workspace]))
+    };
+    let end = run("workspace/d");
+    let message = "refused: `scripts/main.sh` cannot be held here: the layer private_uid needs a file \
+                   system for it: cannot mount with the ids of its owner `{workspace}/d`: Invalid \
+                   argument (os error 22)\nhint: give the script a workspace on ext4, XFS, Btrfs or in \
+                   memory\n";
+    assert_eq!((end.stderr.as_str(), end.code), (message, 126));
+    let end = run("workspace/a");
+    assert_eq!(
+        (end.stdout.as_str(), end.stderr.as_str(), end.code),
+        ("ran\n", "", 0)
     );
 }
 

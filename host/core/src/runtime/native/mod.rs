@@ -259,6 +259,17 @@ impl Runtime for Native {
         if let Some(why) = objection {
             return Err(cannot(why).hint("give the script a folder of its own as its workspace"));
         }
+        for mount in permit.mounts.iter().filter(|mount| mount.writable) {
+            let given = mount.dir.try_clone().map_err(|error| plain(&error));
+            let given = given.and_then(|folder| {
+                let given = confinement.can_give(folder.into_std_file().into(), &mount.host);
+                given.map_err(|unable| unable.to_string())
+            });
+            given.map_err(|why| {
+                let why = format!("the layer private_uid needs a file system for it: {why}");
+                cannot(why).hint("give the script a workspace on ext4, XFS, Btrfs or in memory")
+            })?;
+        }
         Ok(())
     }
 
