@@ -10,12 +10,20 @@ use std::process::{Child, Command};
 /// A trial that needs more than a script.
 type Ending = fn(Way) -> Result<(), String>;
 
-pub(super) const ALL: [(&str, Ending); 3] = [
+pub(super) const ALL: [(&str, Ending); 5] = [
     ("everything_dies_with_a_host_that_is_killed", killed),
     ("everything_is_gone_once_the_run_is_dropped", dropped),
     (
         "a_hundred_runs_at_once_are_all_right_and_leave_nothing",
         many,
+    ),
+    (
+        "a_program_starts_although_what_waited_for_it_was_killed",
+        killed_early,
+    ),
+    (
+        "a_program_sees_what_was_mounted_while_its_keeper_waited",
+        mounted,
     ),
 ];
 
@@ -109,6 +117,24 @@ fn many(way: Way) -> Result<(), String> {
         "all are ready\nall have ended\noutside: unchanged\nlisteners: nobody came\n\
          victim: lives, nice 0\nhost: lives, nice 0\nleft: nothing\n",
     )
+}
+
+fn killed_early(way: Way) -> Result<(), String> {
+    let place = Place::new(way);
+    let happens = r#"(( ROOM == 0 )) || { kill -KILL $ROOM; until [[ $(cat /proc/$ROOM/stat) == *") Z "* ]]; do :; done; }"#;
+    late(&place, "late", happens, "echo started")
+}
+
+fn mounted(way: Way) -> Result<(), String> {
+    let place = Place::new(way);
+    let happens = "mount -t tmpfs none workspace && echo started > workspace/own";
+    late(&place, "late, with mounts of its own", happens, "cat own")
+}
+
+fn late(place: &Place, role: &str, happens: &str, script: &str) -> Result<(), String> {
+    let mut command = place.host(role);
+    command.args([happens, "/bin/bash", "-c", script]);
+    same(&command.output().unwrap(), "started\nOk(Exited(0))\n")
 }
 
 fn bash(place: &Place, role: &str, script: &str) -> Command {

@@ -6,6 +6,7 @@ use skillrun_confine::{Backend, Confinement, Job, Limits, Place, Running, Scratc
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs::{self, File};
+use std::os::fd::AsRawFd as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -26,6 +27,9 @@ pub(crate) fn main(role: &str) -> ExitCode {
         Some("namespaces") => Backend::Namespaces,
         _ => Backend::Landlock,
     };
+    if role == "late, with mounts of its own" {
+        return with_own_mounts();
+    }
     let confinement = match Confinement::with(backend) {
         Ok(confinement) => confinement,
         Err(unable) => {
@@ -48,10 +52,31 @@ pub(crate) fn main(role: &str) -> ExitCode {
             "hold" => host.hold(command).await,
             "drop" => host.give_up(command).await,
             "many" => host.many(command).await,
+            "late" => host.late(command).await,
             other => panic!("no role `{other}`"),
         }
     });
     ExitCode::SUCCESS
+}
+
+/// The same as `late`, where mounts go nowhere else and the user may make them.
+fn with_own_mounts() -> ExitCode {
+    let mut unshare = std::process::Command::new("/usr/bin/unshare");
+    unshare.args(["--mount", "--propagation", "private"]);
+    if !rustix::process::geteuid().is_root() {
+        unshare.arg("--map-root-user");
+    }
+    let (flags, mode) = (rustix::fs::OFlags::PATH, rustix::fs::Mode::empty());
+    let own = rustix::fs::open("/proc/self/exe", flags, mode).unwrap();
+    let ended = unshare
+        .arg(format!("/proc/self/fd/{}", own.as_raw_fd()))
+        .args(std::env::args_os().skip(1))
+        .env(ROLE, "late")
+        .status();
+    match ended.unwrap().success() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    }
 }
 
 struct Host {
@@ -131,6 +156,27 @@ impl Host {
         }
         println!("all have ended");
         print!("{}{}", outside.report(), self.left(&outside, &keepers));
+    }
+
+    /// Has something happen while a keeper waits for its program, then starts that.
+    async fn late(&self, command: Vec<OsString>) {
+        let mut command = command.into_iter();
+        let happens = command.next().unwrap();
+        // The room that waits, where there are rooms.
+        let mut room = None;
+        while self.confinement.backend() == Backend::Namespaces && room.is_none() {
+            let own = readings::descendants(std::process::id());
+            let sleeps =
+                |process: &u32| readings::state(*process).is_some_and(|(now, _)| now == "S");
+            room = own.get(1).copied().filter(sleeps);
+        }
+        let mut shell = std::process::Command::new("/bin/bash");
+        shell.arg("-c").arg(happens);
+        shell.env("ROOM", room.unwrap_or(0).to_string());
+        assert!(shell.status().unwrap().success());
+        let mut running = self.start(command.collect(), "", self.mark(), "scratch");
+        println!("{}", first_line(&mut running).await);
+        println!("{:?}", running.ended().await.map(|end| end.stopped));
     }
 
     fn mark(&self) -> Vec<(&'static str, String)> {

@@ -115,6 +115,7 @@ impl Outside {
             ("VICTIM", self.victim.id().to_string()),
             ("TCP", self.tcp.local_addr().unwrap().port().to_string()),
             ("UDP", self.udp.local_addr().unwrap().port().to_string()),
+            ("NAMES", names()),
         ]
     }
 
@@ -176,6 +177,13 @@ fn list(found: &[String], nothing: &str) -> String {
         [] => nothing.into(),
         found => found.join(", "),
     }
+}
+
+/// How many bytes the machine knows of names on the network.
+fn names() -> String {
+    let files = ["/etc/hosts", "/etc/resolv.conf"];
+    let bytes = files.map(|path| fs::metadata(path).map_or(0, |file| file.len()));
+    bytes.iter().sum::<u64>().to_string()
 }
 
 /// Everything in `root` that the program may not change, with all that can be said of it.

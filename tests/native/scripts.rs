@@ -3,7 +3,7 @@
 use crate::containment::meanwhile_of;
 use crate::library::{block_on, host, permitted, skill};
 use crate::place::{Place, SKILL_MD};
-use skillrun::{Policy, Request};
+use skillrun::{Decision, Live, Policy, Request};
 use std::os::unix::fs::MetadataExt as _;
 
 trials! {
@@ -15,6 +15,9 @@ trials! {
     a_seal_that_another_program_takes_off_ends_the_run,
     a_policy_that_is_not_there_is_kept_away_and_stands_for_nothing,
     a_granted_etc_is_the_machines_own,
+    the_last_output_of_a_script_waits_for_its_reader,
+    arguments_that_the_kernel_hands_to_no_program_are_refused,
+    a_workspace_that_no_private_user_can_have_is_refused,
 }
 
 fn bash(script: &str) -> Place {
@@ -231,4 +234,83 @@ fn a_granted_etc_is_the_machines_own() {
         (end.stdout.as_str(), end.stderr.as_str(), end.code),
         (expected.as_str(), "", 0)
     );
+}
+
+fn arguments_that_the_kernel_hands_to_no_program_are_refused() {
+    let place = bash("echo $# ${#1}\n");
+    let host = host(&place);
+    let decide = |args: Vec<String>| {
+        let mut request = Request::new(&skill(&place), "main.sh");
+        request.args = args;
+        match host.decide(&Policy::default(), request).unwrap() {
+            Decision::Permitted(permit) => block_on(host.run(permit)).unwrap().stdout,
+            Decision::Refused(refusal) => refusal.to_string(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(decide(vec!["x".repeat(131_071)]), "1 131071\n");
+    let hint = "for a native script\nhint: pass large data as input or as a file in the workspace";
+    assert_eq!(
+        decide(vec!["x".repeat(131_072)]),
+        format!("error: arguments too large: one of 131072 bytes, at most 131071 {hint}")
+    );
+    let many = decide(vec!["x".repeat(100_000); 80]);
+    assert!(
+        many.starts_with("error: arguments too large: a command line of ") && many.ends_with(hint),
+        "{many}"
+    );
+}
+
+/// A file system in layers cannot be mounted with other ids; one in memory can.
+fn a_workspace_that_no_private_user_can_have_is_refused() {
+    let place = bash("echo ran; : > made\n");
+    if !rustix::process::geteuid().is_root() {
+        // A user's script is the user's own, who needs no such mount.
+        return;
+    }
+    place.write("workspace/x", "");
+    let layers = "mount -t tmpfs none workspace && cd workspace && mkdir a b c d && \
+                  mount -t overlay none -o lowerdir=a,upperdir=b,workdir=c d && cd .. && exec \"$@\"";
+    let run = |workspace: &str| {
+        let mut command = place.program("/usr/bin/unshare");
+        let binary = env!("CARGO_BIN_EXE_skillrun");
+        command.args(["--mount", "/bin/sh", "-c", layers, "sh", binary]);
+        place.end_of(command.args(["run", "./skill", "main.sh", "-w", workspace]))
+    };
+    let end = run("workspace/d");
+    let message = "refused: `scripts/main.sh` cannot be held here: the layer private_uid needs a file \
+                   system for it: cannot mount with the ids of its owner `{workspace}/d`: Invalid \
+                   argument (os error 22)\nhint: give the script a workspace on ext4, XFS, Btrfs or in \
+                   memory\n";
+    assert_eq!((end.stderr.as_str(), end.code), (message, 126));
+    let end = run("workspace/a");
+    assert_eq!(
+        (end.stdout.as_str(), end.stderr.as_str(), end.code),
+        ("ran\n", "", 0)
+    );
+}
+
+fn the_last_output_of_a_script_waits_for_its_reader() {
+    let place = bash("head -c 160000 /dev/zero\n");
+    let host = host(&place);
+    let request = Request::new(&skill(&place), "main.sh");
+    let permit = permitted(&host, &Policy::default(), request);
+    let (sink, mut queue) = tokio::sync::mpsc::channel(1);
+    let live = Live {
+        output: Some(sink),
+        ..Live::default()
+    };
+    let (outcome, read) = block_on(async {
+        // Longer than a script that was stopped would be waited for.
+        let late = async {
+            tokio::time::sleep(std::time::Duration::from_millis(1500)).await;
+            let mut read = 0;
+            while let Some(chunk) = queue.recv().await {
+                read += chunk.bytes.len();
+            }
+            read
+        };
+        tokio::join!(host.run_live(permit, live), late)
+    });
+    assert_eq!((outcome.unwrap().stdout_bytes, read), (160_000, 160_000));
 }

@@ -2,7 +2,7 @@
 
 use crate::filter::filter;
 use crate::keeper::{Executable, Keeper, whole_message};
-use crate::{Backend, End, Job, Limits, Unable, Unavailable, What};
+use crate::{Backend, End, Job, Limits, Place, Unable, Unavailable, What};
 use skillrun_keeper::{MAX_PLACES, Plan, SYSTEM};
 use std::ffi::OsString;
 use std::fs::File;
@@ -15,6 +15,10 @@ use std::time::Duration;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
+
+/// File systems that can be mounted with other ids: ext4, XFS, Btrfs, and those in memory. What
+/// others can is tried.
+const MAPPABLE: [i128; 4] = [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994];
 
 /// Whether every program sees this path of the machine, links resolved.
 pub fn is_shown(path: &Path) -> bool {
@@ -77,7 +81,7 @@ impl Confinement {
     pub fn with(backend: Backend) -> Result<Self, Unable> {
         let executable = Executable::load()?;
         let mut keeper = Keeper::start(&executable, backend)?;
-        let trial = try_out(&mut keeper, backend)?;
+        let trial = try_out(&mut keeper, backend, Vec::new())?;
         Ok(Self {
             shared: Arc::new(Shared {
                 executable,
@@ -112,6 +116,28 @@ impl Confinement {
     /// Stronger backends that do not work here, with what they met.
     pub fn passed_over(&self) -> &[(Backend, Unable)] {
         &self.passed_over
+    }
+
+    /// Whether a program could be given this directory to change, and would see it at `at`. Root's
+    /// programs have a user of their own, for whom not every file system can be mounted.
+    pub fn can_give(&self, folder: OwnedFd, at: &Path) -> Result<(), Unable> {
+        let kind = rustix::fs::fstatfs(&folder);
+        let kind = kind.map_err(|error| unable("look at a file system", error.into()))?;
+        if self.backend() != Backend::Namespaces
+            || !rustix::process::geteuid().is_root()
+            || MAPPABLE.contains(&i128::from(kind.f_type))
+        {
+            return Ok(());
+        }
+        let place = Place {
+            what: What::Open(folder),
+            at: at.to_owned(),
+            writable: true,
+        };
+        let mut keeper = self.shared.keeper()?;
+        try_out(&mut keeper, self.backend(), vec![place])?;
+        self.shared.keep(keeper);
+        Ok(())
     }
 
     /// Starts a program. Whatever it starts in turn ends with the value that is returned.
@@ -261,7 +287,7 @@ fn plan(backend: Backend, job: Job) -> Result<(Plan, Vec<OwnedFd>), Unable> {
 }
 
 /// Has a keeper set everything up and try what must not be possible; nothing is executed.
-fn try_out(keeper: &mut Keeper, backend: Backend) -> Result<End, Unable> {
+fn try_out(keeper: &mut Keeper, backend: Backend, places: Vec<Place>) -> Result<End, Unable> {
     let open = |path: &Path| {
         let opened = path
             .canonicalize()
@@ -275,7 +301,7 @@ fn try_out(keeper: &mut Keeper, backend: Backend) -> Result<End, Unable> {
         arguments: Vec::new(),
         environment: Vec::new(),
         directory: "/".into(),
-        places: Vec::new(),
+        places,
         scratch: crate::Scratch {
             handle: scratch.into(),
             path: temporary,

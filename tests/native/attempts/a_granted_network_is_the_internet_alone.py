@@ -24,3 +24,11 @@ attempt("a pair of packet sockets, connected to a name", connect_a_pair(5, f"\0{
 attempt("raw packets", lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP))
 # The twin.
 attempt("TCP to the host", lambda: stream(socket.AF_INET, ("127.0.0.1", int(os.environ["TCP"]))))
+
+
+def names():
+    paths = filter(os.path.exists, ["/etc/hosts", "/etc/resolv.conf"])
+    return sum(os.path.getsize(path) for path in paths) == int(os.environ["NAMES"])
+
+
+attempt("names are those of the machine", names)

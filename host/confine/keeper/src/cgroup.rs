@@ -31,6 +31,8 @@ enum Version {
 /// first, as the program's processes ask to be.
 pub(crate) struct Cgroup {
     path: PathBuf,
+    /// Where this process came from.
+    home: PathBuf,
     version: Version,
 }
 
@@ -39,11 +41,19 @@ impl Cgroup {
     pub(crate) fn join() -> Option<Self> {
         let own = fs::read_to_string("/proc/self/cgroup").ok()?;
         let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
-        let (above, version) = parent(&own, &mounts)?;
+        let Parent {
+            above,
+            home,
+            version,
+        } = parent(&own, &mounts)?;
         remove_left_behind(&above);
         let path = above.join(format!("{NAME}{}", std::process::id()));
         fs::create_dir(&path).ok()?;
-        let group = Self { path, version };
+        let group = Self {
+            path,
+            home,
+            version,
+        };
         match fs::write(group.path.join("cgroup.procs"), "0") {
             Ok(()) => Some(group),
             Err(_) => {
@@ -78,8 +88,8 @@ impl Cgroup {
 
     /// Leaves and removes the group; takes as long as joining it.
     pub(crate) fn leave(self) {
-        let above = self.path.parent().unwrap_or(&self.path);
-        let _ = fs::write(above.join("cgroup.procs"), "0");
+        // Not to the group above: in the second hierarchy one that hands controllers down has no processes.
+        let _ = fs::write(self.home.join("cgroup.procs"), "0");
         for _ in 0..TRIES {
             match fs::remove_dir(&self.path) {
                 Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
@@ -141,7 +151,15 @@ fn remove_left_behind(above: &Path) {
 }
 
 /// The group in which one can be made that limits memory.
-fn parent(own: &str, mounts: &str) -> Option<(PathBuf, Version)> {
+#[derive(Debug, PartialEq, Eq)]
+struct Parent {
+    above: PathBuf,
+    /// This process's own.
+    home: PathBuf,
+    version: Version,
+}
+
+fn parent(own: &str, mounts: &str) -> Option<Parent> {
     for line in own.lines() {
         let mut parts = line.splitn(3, ':');
         let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
@@ -149,10 +167,14 @@ fn parent(own: &str, mounts: &str) -> Option<(PathBuf, Version)> {
             let found = mounted(mounts, path, |kind, options| {
                 kind == "cgroup" && options.split(',').any(|option| option == "memory")
             });
-            return found.map(|path| (path, Version::One));
+            return found.map(|home| Parent {
+                above: home.clone(),
+                home,
+                version: Version::One,
+            });
         }
         if controllers.is_empty() {
-            let Some(start) = mounted(mounts, path, |kind, _| kind == "cgroup2") else {
+            let Some(home) = mounted(mounts, path, |kind, _| kind == "cgroup2") else {
                 continue;
             };
             let hands_down = |path: &&Path| {
@@ -162,8 +184,12 @@ fn parent(own: &str, mounts: &str) -> Option<(PathBuf, Version)> {
                     words.clone().any(|word| word == "memory") && words.any(|word| word == "pids")
                 })
             };
-            if let Some(path) = start.ancestors().find(hands_down) {
-                return Some((path.to_owned(), Version::Two));
+            if let Some(above) = home.ancestors().find(hands_down).map(Path::to_owned) {
+                return Some(Parent {
+                    above,
+                    home,
+                    version: Version::Two,
+                });
             }
         }
     }
@@ -181,8 +207,8 @@ fn mounted(mounts: &str, path: &str, fits: impl Fn(&str, &str) -> bool) -> Optio
         if !fits(kind, options) {
             return None;
         }
-        let below = path.strip_prefix(root.trim_end_matches('/'))?;
-        Some(Path::new(at).join(below.trim_start_matches('/')))
+        let below = Path::new(path).strip_prefix(root).ok()?;
+        Some(Path::new(at).join(below))
     })
 }
 
@@ -199,16 +225,52 @@ mod tests {
     #[test]
     fn the_own_group_is_found_below_the_mount_for_memory() {
         let found = parent("8:pids:/\n4:memory:/a/b\n0::/\n", MOUNTS);
-        let expected = PathBuf::from("/sys/fs/cgroup/memory/a/b");
-        assert_eq!(found, Some((expected, Version::One)));
+        let home = PathBuf::from("/sys/fs/cgroup/memory/a/b");
+        let expected = Parent {
+            above: home.clone(),
+            home,
+            version: Version::One,
+        };
+        assert_eq!(found, Some(expected));
     }
 
     #[test]
     fn a_group_outside_what_is_mounted_is_not_found() {
         assert_eq!(mounted(MOUNTS, "/other", |kind, _| kind == "cgroup2"), None);
+        assert_eq!(mounted(MOUNTS, "/subx", |kind, _| kind == "cgroup2"), None);
         assert_eq!(
             mounted(MOUNTS, "/sub/x", |kind, _| kind == "cgroup2"),
             Some(PathBuf::from("/sys/fs/cgroup/unified/x"))
         );
+    }
+
+    #[test]
+    fn a_keeper_goes_home_when_the_group_above_can_hold_no_processes() {
+        let top = std::env::temp_dir().join(format!("skillrun-group-{}", std::process::id()));
+        let (above, home) = (top.join("slice"), top.join("slice/service"));
+        fs::create_dir_all(&home).unwrap();
+        fs::write(home.join("cgroup.subtree_control"), "\n").unwrap();
+        fs::write(above.join("cgroup.subtree_control"), "memory pids\n").unwrap();
+        fs::write(top.join("cgroup.subtree_control"), "cpu memory pids\n").unwrap();
+        let mounts = format!("32 20 0:27 / {} rw - cgroup2 none rw", top.display());
+        let found = parent("0::/slice/service\n", &mounts).unwrap();
+        let expected = Parent {
+            above: above.clone(),
+            home: home.clone(),
+            version: Version::Two,
+        };
+        assert_eq!(found, expected);
+
+        let path = above.join("skillrun-7");
+        fs::create_dir(&path).unwrap();
+        let group = Cgroup {
+            path: path.clone(),
+            home: home.clone(),
+            version: Version::Two,
+        };
+        group.leave();
+        assert_eq!(fs::read(home.join("cgroup.procs")).unwrap(), b"0");
+        assert!(!above.join("cgroup.procs").exists() && !path.exists());
+        fs::remove_dir_all(top).unwrap();
     }
 }

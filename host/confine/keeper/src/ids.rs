@@ -13,8 +13,9 @@ use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::OwnedFd;
 
-/// The first of the private ids. Distributions hand out ids below 0x6000_0000 to containers.
-const PRIVATE: u32 = 0x6000_0000;
+/// The first of the private ids. systemd hands out ids below 0x7000_0000 to containers and some from
+/// 0x7ffe_0000 on to files of others; directories of users (SSSD, FreeIPA) those below 2,000,200,000.
+const PRIVATE: u32 = 0x7800_0000;
 /// Fewer ids in a row than these are not enough to have some that are nobody's.
 const FEW: u32 = 4096;
 /// What root's program finds as its own id.
@@ -194,5 +195,14 @@ mod tests {
         assert_eq!(private_id(container, 40_000), Some(65535 - 40_000 % 32768));
         assert_eq!(private_id("         0       1000          1\n", 7), None);
         assert_eq!(private_id("", 7), None);
+    }
+
+    #[test]
+    fn private_ids_are_none_that_anybody_hands_out() {
+        let all = "0 0 4294967295\n";
+        for process in [1, 4_194_304, u32::MAX] {
+            let id = private_id(all, process).unwrap();
+            assert!(id > 2_000_200_000 && id < 0x7ffe_0000, "{id}");
+        }
     }
 }

@@ -23,7 +23,8 @@ pub(crate) fn run(
     room: Option<Room>,
 ) -> Result<End, Unable> {
     let shape = Shape::of(plan);
-    let mut room = match room.filter(|room| room.has(&shape)) {
+    let good = room.and_then(|mut room| room.is_good_for(&shape).then_some(room));
+    let mut room = match good {
         Some(room) => room,
         None => Room::make(shape, output)?,
     };

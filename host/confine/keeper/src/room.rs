@@ -65,6 +65,8 @@ pub(crate) struct Room {
     door: UnixStream,
     /// Where the first process and the program tell how they fare.
     pub(crate) listener: Option<Listener>,
+    /// Tells when the machine's mounts have changed since.
+    mounts: File,
     ended: bool,
 }
 
@@ -73,6 +75,7 @@ impl Room {
     /// whoever enters it.
     pub(crate) fn make(shape: Shape, output: &mut Option<Output>) -> Result<Self, Unable> {
         let ids = Ids::choose()?;
+        let mounts = File::open("/proc/self/mountinfo").step("watch the machine's mounts")?;
         let (listener, teller) = pipe().step("make a pipe")?;
         let (door, inner) = UnixStream::pair().step("make a socket")?;
         let mut spaces = libc::CLONE_NEWUSER
@@ -86,7 +89,7 @@ impl Room {
         }
         let first = match sys::fork(spaces).step("make namespaces")? {
             Fork::Child => {
-                drop((listener, door));
+                drop((listener, door, mounts));
                 let first = First {
                     ids,
                     teller,
@@ -104,6 +107,7 @@ impl Room {
             first,
             door,
             listener: Some(listener),
+            mounts,
             ended: false,
         };
         room.ids.map(first)?;
@@ -111,8 +115,13 @@ impl Room {
         Ok(room)
     }
 
-    pub(crate) fn has(&self, shape: &Shape) -> bool {
-        self.shape == *shape
+    /// Whether it is as if it were made now. A room may be hours old: what was mounted since is not in
+    /// it, and its first process is the first that a machine without memory ends.
+    pub(crate) fn is_good_for(&mut self, shape: &Shape) -> bool {
+        let mut mounts = [PollFd::new(&self.mounts, PollFlags::PRI)];
+        let same = poll(&mut mounts, Some(&rustix::time::Timespec::default())) == Ok(0);
+        self.ended = !matches!(sys::wait(self.first.as_raw_pid(), Wait::Look), Ok(None));
+        self.shape == *shape && same && !self.ended
     }
 
     pub(crate) fn ids(&self) -> &Ids {
@@ -193,7 +202,7 @@ impl First {
         }
         rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
             .step("close the first process to others")?;
-        let root = Root::make(&shape.system, &self.ids)?;
+        let root = Root::make(&shape.system, shape.network, &self.ids)?;
         let comes = |place: &Place| place.contents.is_none();
         let (plan, mut handles) = match Handles::receive(door.as_fd(), comes) {
             Ok(received) => received,

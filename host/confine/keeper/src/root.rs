@@ -106,10 +106,16 @@ fn copy(handle: BorrowedFd<'_>, machine: Option<BorrowedFd<'_>>) -> io::Result<O
 pub(crate) struct Root {
     /// That of the machine, as long as places have to be found in it.
     machine: Option<OwnedFd>,
+    /// What the machine says of names on the network, if the program is to reach it.
+    names: Vec<(&'static str, Vec<u8>)>,
 }
 
 impl Root {
-    pub(crate) fn make(system: &[&str], ids: &Ids) -> Result<Self, Unable> {
+    pub(crate) fn make(system: &[&str], network: bool, ids: &Ids) -> Result<Self, Unable> {
+        let names = match network {
+            true => names(),
+            false => Vec::new(),
+        };
         // What the machine takes out of its own tree is not held fast by this copy of it.
         let follow = MountPropagationFlags::REC | MountPropagationFlags::DOWNSTREAM;
         mount_change("/", follow).step("part from the machine's mounts")?;
@@ -134,7 +140,8 @@ impl Root {
         rustix::process::pivot_root(".", MACHINE).step("leave the machine's root")?;
         rustix::process::chdir("/").step("enter the root")?;
         rustix::system::sethostname(b"localhost").step("name the machine")?;
-        let mut root = Self { machine: None };
+        let machine = None;
+        let mut root = Self { machine, names };
         match ids.private {
             // Its places come as mounts.
             true => root.let_go()?,
@@ -167,7 +174,7 @@ impl Root {
         if self.machine.is_some() {
             self.let_go()?;
         }
-        for (name, text) in etc(plan, ids) {
+        for (name, text) in etc(plan, ids).into_iter().chain(self.names) {
             fs::write(format!("etc/{name}"), text).step_on("write /etc", name.as_bytes())?;
         }
         let mut mounts = Vec::new();
@@ -387,23 +394,22 @@ fn etc(plan: &Plan, ids: &Ids) -> Vec<(&'static str, Vec<u8>)> {
          nobody:x:65534:65534:nobody:/nonexistent:/bin/false\n"
     );
     let groups = format!("root:x:0:\nuser:x:{group}:\nnogroup:x:65534:\n");
-    let mut files = vec![
+    vec![
         ("passwd", passwd.into_bytes()),
         ("group", groups.into_bytes()),
         (
             "nsswitch.conf",
             b"passwd: files\ngroup: files\nhosts: files dns\n".to_vec(),
         ),
-    ];
-    let hosts = b"127.0.0.1 localhost\n::1 localhost\n".to_vec();
-    if plan.network {
-        let of_machine = |name: &str| fs::read(format!("/etc/{name}")).ok();
-        files.push(("hosts", of_machine("hosts").unwrap_or(hosts)));
-        files.extend(of_machine("resolv.conf").map(|text| ("resolv.conf", text)));
-    } else {
-        files.push(("hosts", hosts));
-    }
-    files
+        ("hosts", b"127.0.0.1 localhost\n::1 localhost\n".to_vec()),
+    ]
+}
+
+/// The machine's own files that tell the addresses of names.
+fn names() -> Vec<(&'static str, Vec<u8>)> {
+    let of_machine = |name| Some((name, fs::read(Path::new("/etc").join(name)).ok()?));
+    let files = ["hosts", "resolv.conf"].into_iter();
+    files.filter_map(of_machine).collect()
 }
 
 /// What Landlock is to allow in this tree.

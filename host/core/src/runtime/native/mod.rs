@@ -4,6 +4,7 @@
 //! for this machine. How well a script can be held depends on the machine, so it is tried before the
 //! first one, and every outcome says what held it.
 
+mod command;
 mod interpreter;
 mod places;
 mod pump;
@@ -32,7 +33,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 use tokio::sync::Semaphore;
 
-/// How long output that nobody takes is waited for after the end.
+/// How long output that nobody takes is waited for after the end of a script that was stopped.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Interpreters of this machine.
@@ -157,12 +158,26 @@ impl Native {
         };
         // From here on nothing of the script runs.
         drop(running);
-        if !taken {
-            // What nobody takes is lost; what was kept is not.
-            let _ = tokio::time::timeout(LAST_WORDS, output).await;
-        }
         drop(slot);
-        let warnings = take_down(scratch).await.into_iter().collect();
+        let mut warnings = Vec::new();
+        if !taken {
+            // A script that waits for its reader may do so as long as it may run, and so may its last
+            // words. What nobody takes is lost; what was kept is not.
+            let by_itself = match &end {
+                Ok(end) if !stopped && matches!(end.stopped, Stopped::Exited(_)) => Some(end.time),
+                _ => None,
+            };
+            let rest = by_itself.map(|time| permit.limits.time.saturating_sub(time));
+            let patience = rest.unwrap_or_default().max(LAST_WORDS);
+            let all = tokio::select! {
+                all = tokio::time::timeout(patience, output) => all.is_ok(),
+                () = &mut stop, if !stopped => false,
+            };
+            if !all && by_itself.is_some() {
+                warnings.push("the last output was not read".to_owned());
+            }
+        }
+        warnings.extend(take_down(scratch).await);
         let end = end.map_err(|error| failed(error.to_string()))?;
         let (status, exit_code, signal) = match stopped {
             true => (Status::Cancelled, 130, None),
@@ -235,15 +250,27 @@ impl Runtime for Native {
             let hint = "native = \"confined\" in skillrun.toml does with Landlock and seccomp";
             return Err(refuse(message).hint(hint));
         }
+        command::check(permit)?;
+        let cannot = |why: String| refuse(format!("`{name}` cannot be held here: {why}"));
         let objection = match Places::new(permit, &self.sealed) {
             Ok(places) => places.objection(permit, backend),
             Err(why) => Some(why),
         };
-        match objection {
-            None => Ok(()),
-            Some(why) => Err(refuse(format!("`{name}` cannot be held here: {why}"))
-                .hint("give the script a folder of its own as its workspace")),
+        if let Some(why) = objection {
+            return Err(cannot(why).hint("give the script a folder of its own as its workspace"));
         }
+        for mount in permit.mounts.iter().filter(|mount| mount.writable) {
+            let given = mount.dir.try_clone().map_err(|error| plain(&error));
+            let given = given.and_then(|folder| {
+                let given = confinement.can_give(folder.into_std_file().into(), &mount.host);
+                given.map_err(|unable| unable.to_string())
+            });
+            given.map_err(|why| {
+                let why = format!("the layer private_uid needs a file system for it: {why}");
+                cannot(why).hint("give the script a workspace on ext4, XFS, Btrfs or in memory")
+            })?;
+        }
+        Ok(())
     }
 
     fn is_prepared(&self) -> Result<bool, Error> {
