@@ -226,7 +226,8 @@ fn doctor_names_a_broken_policy() {
     let end = place.end(&["doctor"]);
     assert_eq!(end.code, 1);
     assert!(end.stdout.contains("FAIL policy"), "{}", end.stdout);
-    assert!(end.stdout.contains("unknown field `alow`"));
+    let why = "line 1, column 1: `alow` is not a key; did you mean `allow`?";
+    assert!(end.stdout.contains(why), "{}", end.stdout);
 }
 
 fn without_a_home_the_reason_is_told() {

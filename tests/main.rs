@@ -22,6 +22,7 @@ macro_rules! trials {
     };
 }
 
+mod approval;
 mod audit;
 mod bad_input;
 mod bad_request;
@@ -30,6 +31,7 @@ mod command_line;
 mod concurrency;
 mod containment;
 mod costs;
+mod decisions;
 mod engine;
 mod folder;
 mod javascript;
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
     for (kind, of_kind) in [
         // These compile the interpreter anew, so they go first.
         ("cache", cache::trials()),
+        ("approval", approval::trials()),
         ("audit", audit::trials()),
         ("bad input", bad_input::trials()),
         ("bad input", bad_request::trials()),
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
         ("concurrency", concurrency::trials()),
         ("containment", containment::trials()),
         ("costs", costs::trials()),
+        ("decision", decisions::trials()),
         ("engine", engine::trials()),
         ("javascript", javascript::trials()),
         ("library", library::trials()),

@@ -30,6 +30,8 @@ pub(crate) struct Outside {
     datagrams: [(&'static str, UnixDatagram); 2],
     files: BTreeMap<PathBuf, String>,
     mounts: String,
+    /// How nice everybody was before.
+    nice: i32,
 }
 
 impl Outside {
@@ -91,7 +93,9 @@ impl Outside {
             .unwrap()
             .read_exact(&mut [0])
             .unwrap();
+        let (_, nice) = readings::state(std::process::id()).unwrap();
         Self {
+            nice,
             files: files(root),
             root: root.to_owned(),
             victim,
@@ -152,8 +156,8 @@ impl Outside {
         for (name, process) in [("victim", self.victim()), ("host", std::process::id())] {
             let state = readings::state(process);
             let words = match state.as_ref().map(|(state, nice)| (state.as_str(), nice)) {
-                Some(("S" | "R", nice)) => format!("lives, nice {nice}"),
-                Some((state, nice)) => format!("{state}, nice {nice}"),
+                Some(("S" | "R", nice)) => format!("lives, nice {}", nice - self.nice),
+                Some((state, nice)) => format!("{state}, nice {}", nice - self.nice),
                 None => "is gone".into(),
             };
             let _ = writeln!(report, "{name}: {words}");

@@ -48,11 +48,11 @@ pub(crate) fn children(of: u32) -> Vec<u32> {
 }
 
 /// What a process does (`S` sleeps, `T` is stopped, …) and how nice it is.
-pub(crate) fn state(process: u32) -> Option<(String, String)> {
+pub(crate) fn state(process: u32) -> Option<(String, i32)> {
     let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let (_, rest) = text.rsplit_once(") ")?;
     let mut words = rest.split(' ');
-    Some((words.next()?.into(), words.nth(15)?.into()))
+    Some((words.next()?.into(), words.nth(15)?.parse().ok()?))
 }
 
 /// Control groups of these keepers that are still there.

@@ -183,7 +183,7 @@ fn a_seal_that_another_program_takes_off_ends_the_run() {
     let script = "echo ready; read -r _\n\
                   while :; do { echo x > skillrun.toml; } 2>/dev/null && echo WROTE; done\n";
     let place = bash(script);
-    place.write("skillrun.toml", "interpreters = [\"bash\"]\n");
+    place.write("skillrun.toml", "");
     let words = ["--workspace", ".", "--timeout", "60s"];
     let end = meanwhile_of(&place, "main.sh", &words, || {
         place.write("other", "interpreters = [\"bash\", \"node\"]\n");
@@ -201,8 +201,14 @@ fn a_policy_that_is_not_there_is_kept_away_and_stands_for_nothing() {
         "home/.config/skillrun/skillrun.toml",
         "native = \"refuse\"\n",
     );
-    place.write("open.toml", "");
-    let words = ["--workspace", ".", "--policy", "open.toml"];
+    // One in the workspace would be refused.
+    let open = tempfile::NamedTempFile::new().unwrap();
+    let words = [
+        "--workspace",
+        ".",
+        "--policy",
+        open.path().to_str().unwrap(),
+    ];
     let end = meanwhile_of(&place, "main.sh", &words, || {
         // An empty file stands in its place meanwhile, and the policy of the user still holds.
         assert_eq!(place.path("skillrun.toml").metadata().unwrap().len(), 0);

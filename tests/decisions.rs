@@ -1,0 +1,119 @@
+//! Every combination of what decides about a run, with the decision that the README promises: the table in
+//! `decisions.txt` states each cell, one line each.
+
+use crate::library::{host, skill};
+use crate::place::Place;
+use skillrun::{AskedBy, Check, Decision, Policy, Request, Tier};
+use std::fmt::Write as _;
+use std::path::Path;
+
+trials! {
+    every_combination_of_policy_tools_approval_and_isolation_is_decided_as_the_table_says,
+}
+
+/// What is asked to run, and where.
+const SCRIPTS: [(&str, &str, Tier); 4] = [
+    ("python", "a.py", Tier::Auto),
+    ("bash", "a.sh", Tier::Auto),
+    ("ruby", "a.rb", Tier::Auto),
+    ("native python", "a.py", Tier::Native),
+];
+const TOOLS: [(&str, &str); 4] = [
+    ("no tools", ""),
+    ("Bash", "allowed-tools: Bash, Read\n"),
+    ("Read", "allowed-tools: Read\n"),
+    ("Bash(git:*)", "allowed-tools: Bash(git:*)\n"),
+];
+const NATIVE: [&str; 3] = ["refuse", "confined", "namespaces"];
+const APPROVAL: [&str; 3] = ["never", "first-run", "always"];
+/// What the policy grants besides.
+const ALLOW: [(&str, &str); 2] = [
+    ("nothing", ""),
+    (
+        "all",
+        "allow = [\"env:X\", \"native\", \"interpreter:ruby\"]\n",
+    ),
+];
+/// What is asked for besides.
+const WANTS: [(&str, &[&str]); 2] = [("-", &[]), ("env:X", &["X"])];
+
+fn every_combination_of_policy_tools_approval_and_isolation_is_decided_as_the_table_says() {
+    let mut table = String::from(
+        "script         tools        native      approval   grants   wants  person       agent\n",
+    );
+    for (tools, field) in TOOLS {
+        let place = Place::new();
+        let matter = format!("---\nname: skill\ndescription: A skill.\n{field}---\n");
+        place.write("skill/SKILL.md", matter);
+        for name in ["a.py", "a.sh", "a.rb"] {
+            place.write(&format!("skill/scripts/{name}"), "");
+        }
+        let (host, skill) = (host(&place), skill(&place));
+        for (kind, script, tier) in SCRIPTS {
+            for native in NATIVE {
+                for approval in APPROVAL {
+                    for (allowed, allow) in ALLOW {
+                        for (wants, env) in WANTS {
+                            let text = format!(
+                                "native = \"{native}\"\napproval = \"{approval}\"\n{allow}"
+                            );
+                            let policy = Policy::parse(&text, Path::new("/")).unwrap();
+                            let decide = |asked_by| {
+                                let env = env.iter().map(|name| ((*name).into(), String::new()));
+                                let request = Request {
+                                    tier,
+                                    asked_by,
+                                    env: env.collect(),
+                                    ..Request::new(&skill, script)
+                                };
+                                word(&host, host.decide(&policy, request).unwrap())
+                            };
+                            let (person, agent) = (decide(AskedBy::Person), decide(AskedBy::Agent));
+                            let _ = writeln!(
+                                table,
+                                "{kind:<14} {tools:<12} {native:<11} {approval:<10} {allowed:<8} {wants:<6} {person:<12} {agent}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/decisions.txt");
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(path, table).unwrap();
+        return;
+    }
+    let expected = std::fs::read_to_string(path).unwrap();
+    let state = host(&Place::new()).native_state();
+    let lacks_ruby = state.missing.contains(&"ruby");
+    let lacks_namespaces = state.backend != Some("namespaces");
+    for (is, should) in table.lines().zip(expected.lines()) {
+        let words: Vec<&str> = should.split_whitespace().collect();
+        let demands = words.contains(&"namespaces") && words[0] != "python";
+        if (lacks_ruby && words[0] == "ruby") || (lacks_namespaces && demands) {
+            continue;
+        }
+        assert_eq!(is, should);
+    }
+    assert_eq!(table.lines().count(), expected.lines().count());
+}
+
+fn word(host: &skillrun::Host, decision: Decision) -> &'static str {
+    match decision {
+        Decision::Permitted(_) => "runs",
+        Decision::Open(question) => {
+            host.decline(&question.id, "the table only looks").unwrap();
+            "asks"
+        }
+        Decision::Refused(refusal) => match refusal.check {
+            Check::Interpreter => "interpreter",
+            Check::AllowedTools => "tools",
+            Check::Grants => "grants",
+            Check::Isolation => "isolation",
+            Check::Runtime => "runtime",
+            other => panic!("{other:?}: {refusal}"),
+        },
+        other => panic!("{other:?}"),
+    }
+}
