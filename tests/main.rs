@@ -37,11 +37,13 @@ mod folder;
 mod javascript;
 mod library;
 mod limits;
+mod load;
 mod native;
 mod node;
 mod place;
 mod requirements;
 mod setup;
+mod terminal;
 mod words;
 
 use libtest_mimic::{Arguments, Trial};
@@ -69,9 +71,11 @@ fn main() -> ExitCode {
         ("javascript", javascript::trials()),
         ("library", library::trials()),
         ("limits", limits::trials()),
+        ("load", load::trials()),
         ("native", native::trials()),
         ("node", node::trials()),
         ("requirement", requirements::trials()),
+        ("terminal", terminal::trials()),
         ("case", folder::cases()),
         ("attack", folder::attacks()),
     ] {

@@ -1,0 +1,185 @@
+//! Asking at a terminal: a person's keys, and what is no clear yes.
+
+use crate::place::Place;
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use std::fs::{File, OpenOptions};
+use std::io::{Read as _, Write as _};
+use std::process::Stdio;
+
+trials! {
+    a_yes_at_the_terminal_runs_the_script_and_is_remembered,
+    whatever_is_not_clearly_yes_is_no,
+    what_was_typed_before_the_question_answers_nothing,
+    a_skill_cannot_steer_the_terminal_or_hide_its_arguments,
+    what_changed_since_the_last_yes_is_shown_on_request,
+    somebody_who_does_not_see_the_question_is_not_asked,
+}
+
+const DESCRIPTION: &str = "A demo.";
+
+fn place(description: &str, script: &str) -> Place {
+    let place = Place::new();
+    let text = format!("---\nname: demo\ndescription: \"{description}\"\n---\nscripts/a.py\n");
+    place.write("demo/SKILL.md", text);
+    place.write("demo/scripts/a.py", script);
+    place
+}
+
+/// What came to the terminal, and how it ended.
+struct Seen {
+    text: String,
+    code: i32,
+}
+
+/// Loads the skill at a terminal of its own; `keys` are pressed each after the text before it has come.
+fn at_terminal(place: &Place, before: &[u8], keys: &[(&str, &[u8])]) -> Seen {
+    let own = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&own).unwrap();
+    unlockpt(&own).unwrap();
+    let name = ptsname(&own, Vec::new()).unwrap();
+    let mut own = File::from(own);
+    let name = name.to_str().unwrap();
+    let other = || {
+        OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(name)
+            .unwrap()
+    };
+    // It is there before anybody reads it.
+    let held = other();
+    own.write_all(before).unwrap();
+    let binary = env!("CARGO_BIN_EXE_skillrun");
+    let mut command = place.program("setsid");
+    command
+        .args(["--ctty", "--wait", binary, "load", "./demo"])
+        .stdin(Stdio::from(other()))
+        .stdout(Stdio::from(other()))
+        .stderr(Stdio::from(other()));
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    let mut text = String::new();
+    let mut hear = |own: &mut File, until: &str| {
+        let start = text.len();
+        while !text[start..].contains(until) {
+            let mut part = [0; 4096];
+            match own.read(&mut part) {
+                Ok(count) if count > 0 => text.push_str(&String::from_utf8_lossy(&part[..count])),
+                _ => panic!("`{until}` never came after: {text}"),
+            }
+        }
+    };
+    for (until, press) in keys {
+        hear(&mut own, until);
+        own.write_all(press).unwrap();
+    }
+    hear(&mut own, "</skill_context>");
+    drop(held);
+    let code = child.wait().unwrap().code().unwrap();
+    Seen { text, code }
+}
+
+const ASKS: &str = "[n] no\r\n> ";
+
+fn a_yes_at_the_terminal_runs_the_script_and_is_remembered() {
+    let place = place(DESCRIPTION, "# Says that it ran.\nprint('it', 'ran')\n");
+    let seen = at_terminal(&place, b"", &[(ASKS, b"y\r")]);
+    assert_eq!(seen.code, 0, "{}", seen.text);
+    assert!(seen.text.contains("it ran"), "{}", seen.text);
+    for part in [
+        "skillrun: may `scripts/a.py` of skill `demo` run?",
+        "skill     demo: A demo.",
+        "script    scripts/a.py (sha256 ",
+        "Says that it ran.",
+        "may       touch nothing but the skill, read-only, and a scratch directory",
+        "[y] yes, until something in the skill changes",
+    ] {
+        assert!(seen.text.contains(part), "{part}: {}", seen.text);
+    }
+    // Not asked again.
+    let seen = at_terminal(&place, b"", &[]);
+    assert!(
+        !seen.text.contains("[y]") && seen.text.contains("it ran"),
+        "{}",
+        seen.text
+    );
+}
+
+fn whatever_is_not_clearly_yes_is_no() {
+    let place = place(DESCRIPTION, "print('it', 'ran')\n");
+    for keys in [
+        &b"n\r"[..],
+        b"\r",
+        b"yess\r",
+        b"y y\r",
+        b"\x03",
+        b"\x04",
+        b"\x1b[A\r",
+        b"d\r",
+        "ÿ\r".as_bytes(),
+        b"y\x7f\r",
+        b"ny\r",
+    ] {
+        let seen = at_terminal(&place, b"", &[(ASKS, keys)]);
+        assert_eq!(seen.code, 126, "{keys:?}: {}", seen.text);
+        assert!(!seen.text.contains("it ran"), "{keys:?}: {}", seen.text);
+        assert!(
+            seen.text.contains("a person answered `no`"),
+            "{}",
+            seen.text
+        );
+    }
+    // The twin: a mistake that was mended.
+    let seen = at_terminal(&place, b"", &[(ASKS, b"n\x7fy\r")]);
+    assert_eq!(seen.code, 0, "{}", seen.text);
+}
+
+fn what_was_typed_before_the_question_answers_nothing() {
+    let place = place(DESCRIPTION, "print('it', 'ran')\n");
+    let seen = at_terminal(&place, b"y\ny\ny\n", &[(ASKS, b"\r")]);
+    assert_eq!(seen.code, 126, "{}", seen.text);
+    assert!(!seen.text.contains("it ran"), "{}", seen.text);
+}
+
+fn a_skill_cannot_steer_the_terminal_or_hide_its_arguments() {
+    let long = format!("\\e[2J\\u202e{}", "x".repeat(500));
+    let place = place(&long, "# \u{1b}]0;title\u{7}\nprint(1)\n");
+    let seen = at_terminal(&place, b"", &[(ASKS, b"n\r")]);
+    let question = seen.text.split("[y]").next().unwrap();
+    assert!(
+        !question.contains(['\u{1b}', '\u{7}', '\u{202e}']),
+        "{question:?}"
+    );
+    assert!(question.contains("\\u{1b}[2J\\u{202e}xxx"), "{question}");
+    assert!(question.contains("x… (505 characters)"), "{question}");
+}
+
+fn what_changed_since_the_last_yes_is_shown_on_request() {
+    let place = place(DESCRIPTION, "print('one')\n");
+    assert_eq!(at_terminal(&place, b"", &[(ASKS, b"y\r")]).code, 0);
+    place.write("demo/scripts/a.py", "print('two')\n");
+    place.write("demo/new.txt", "");
+    let asks = "[d] show what changed\r\n> ";
+    let seen = at_terminal(&place, b"", &[(asks, b"d\r"), (asks, b"y\r")]);
+    assert_eq!(seen.code, 0, "{}", seen.text);
+    for part in [
+        "CHANGED   since the yes of ",
+        "new new.txt",
+        "changed scripts/a.py",
+        "- print('one')",
+        "+ print('two')",
+    ] {
+        assert!(seen.text.contains(part), "{part}: {}", seen.text);
+    }
+}
+
+fn somebody_who_does_not_see_the_question_is_not_asked() {
+    let place = place(DESCRIPTION, "print(1)\n");
+    let end = place.end(&["load", "./demo"]);
+    assert_eq!(end.code, 126);
+    assert!(
+        end.stderr.contains("there is no terminal to ask at"),
+        "{}",
+        end.stderr
+    );
+}
