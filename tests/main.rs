@@ -23,6 +23,8 @@ macro_rules! trials {
 }
 
 mod audit;
+mod audit_chain;
+mod audit_killed;
 mod bad_input;
 mod bad_request;
 mod cache;
@@ -55,6 +57,8 @@ fn main() -> ExitCode {
         // These compile the interpreter anew, so they go first.
         ("cache", cache::trials()),
         ("audit", audit::trials()),
+        ("audit", audit_chain::trials()),
+        ("audit", audit_killed::trials()),
         ("bad input", bad_input::trials()),
         ("bad input", bad_request::trials()),
         ("command line", command_line::trials()),

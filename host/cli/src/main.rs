@@ -4,6 +4,7 @@
 //! its own ([`args`]) and becomes what it means in the command's file.
 
 mod args;
+mod audit;
 mod doctor;
 mod failure;
 mod list;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         Command::List(list) => list::list(&list),
         Command::Show(show) => show::show(&show),
         Command::Runtimes(runtimes) => runtimes::runtimes(&runtimes),
+        Command::Audit(args) => audit::audit(args),
         Command::Doctor(doctor) => doctor::doctor(&doctor),
         Command::Completions { shell } => {
             clap_complete::generate(

@@ -76,7 +76,7 @@ impl Host {
             slots,
         } = settings;
         sealed.push(cache.clone());
-        sealed.extend(audit.path().map(ToOwned::to_owned));
+        sealed.extend(audit.places());
         let cache = Cache::new(cache);
         let typescript = Arc::new(Transpiler::new(cache.clone()));
         let python = Interpreter {

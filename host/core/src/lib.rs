@@ -29,7 +29,7 @@
 //! | `grant`, `limits`, `outcome` | what may be touched, how much, what came of it |
 //! | `skill` | a folder with a `SKILL.md`, its scripts, finding them |
 //! | `policy`, `request`, `decision` | what is allowed, what is wanted, whether it may run |
-//! | `audit` | the record of runs and refusals |
+//! | `audit` | the record of runs and refusals, and whether it is as it was written |
 //! | `runtime` | what executes a script, behind one interface |
 //! | `host` | one run from decision to outcome |
 
@@ -47,7 +47,10 @@ mod runtime;
 mod skill;
 mod suggest;
 
-pub use audit::AuditLog;
+pub use audit::{
+    AuditFiles, AuditFilter, AuditLine, AuditLog, AuditTime, Finding, LineHash, NoAuditTime,
+    NoLineHash, Verification, VerifiedFile, Wrong,
+};
 pub use decision::{Check, Decision, Permit, Refusal};
 pub use error::Error;
 pub use grant::{Grant, GrantError};
