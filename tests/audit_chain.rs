@@ -75,7 +75,7 @@ fn an_untouched_log_verifies_and_its_newest_hash_is_printed() {
     let mut object: Value = serde_json::from_str(&object.stdout).unwrap();
     let hash = object["newest_hash"].take();
     let wanted = json!({
-        "files": [{"path": place.text(LOG), "lines": 4}],
+        "files": [{"path": "{root}/state/skillrun/audit.jsonl", "lines": 4}],
         "lines": 4,
         "unchained": 0,
         "newest": 4,
@@ -317,10 +317,9 @@ fn many_processes_rotate_a_full_log_once_and_write_one_chain() {
         .iter()
         .map(|file| file["path"].as_str().unwrap())
         .collect();
-    assert_eq!(
-        paths,
-        [place.text("state/skillrun/audit-1.jsonl"), place.text(LOG)]
-    );
+    let [part, live] =
+        ["audit-1.jsonl", "audit.jsonl"].map(|name| format!("{{root}}/state/skillrun/{name}"));
+    assert_eq!(paths, [part, live]);
 }
 
 /// A log with lines that hold these fields.

@@ -110,7 +110,7 @@ pub(crate) struct Show {
     #[arg(long)]
     pub(crate) chat: Option<String>,
     /// Only the last so many
-    #[arg(short, value_name = "N")]
+    #[arg(short, value_name = "N", allow_negative_numbers = true)]
     pub(crate) number: Option<usize>,
     /// Print the lines as they stand in the log
     #[arg(long)]
