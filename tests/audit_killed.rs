@@ -7,7 +7,7 @@
 use crate::place::{End, Place};
 use libtest_mimic::Trial;
 use serde_json::Value;
-use skillrun::{AuditFiles, Wrong};
+use skillrun::{AuditFiles, AuditWrong};
 use std::path::Path;
 
 /// The system calls by which a run reads, writes and locks.
@@ -79,7 +79,7 @@ fn verify(place: &Place, name: &str) {
     let log = AuditFiles::of(place.path("state/skillrun/audit.jsonl"));
     let done = log.verify(None).unwrap();
     assert!(done.holds(), "{name}: {:?}", done.findings);
-    let left = |kind| matches!(kind, Wrong::CutShort | Wrong::Head);
+    let left = |kind| matches!(kind, AuditWrong::CutShort | AuditWrong::Head);
     assert!(
         done.notes.iter().all(|note| left(note.kind)),
         "{name}: {:?}",

@@ -48,8 +48,8 @@ mod skill;
 mod suggest;
 
 pub use audit::{
-    AuditFiles, AuditFilter, AuditLine, AuditLog, AuditTime, Finding, LineHash, NoAuditTime,
-    NoLineHash, Verification, VerifiedFile, Wrong,
+    AuditFiles, AuditFilter, AuditFinding, AuditLine, AuditLog, AuditTime, AuditWrong, LineHash,
+    NoAuditTime, NoLineHash, Verification, VerifiedFile,
 };
 pub use decision::{Check, Decision, Permit, Refusal};
 pub use error::Error;

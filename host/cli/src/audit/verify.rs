@@ -5,7 +5,7 @@ use crate::failure::{Failure, say};
 use crate::list::printable;
 use crate::places;
 use serde_json::json;
-use skillrun::{AuditFiles, Finding, Verification, Wrong};
+use skillrun::{AuditFiles, AuditFinding, AuditWrong, Verification};
 use std::io::Write as _;
 
 /// The log is not as it was written.
@@ -55,7 +55,8 @@ fn print(done: &Verification) -> Result<(), Failure> {
     if let (Some(newest), Some(hash)) = (done.newest, done.newest_hash) {
         writeln!(out, "newest: number {newest}, {hash}")?;
     }
-    let gone = |finding: &Finding| finding.kind == Wrong::Missing && finding.line == Some(1);
+    let gone =
+        |finding: &AuditFinding| finding.kind == AuditWrong::Missing && finding.line == Some(1);
     if done.findings.first().is_some_and(gone) {
         say(
             "hint",
@@ -65,7 +66,7 @@ fn print(done: &Verification) -> Result<(), Failure> {
     Ok(())
 }
 
-fn text(finding: &Finding) -> String {
+fn text(finding: &AuditFinding) -> String {
     let file = printable(&finding.file.display().to_string());
     match finding.line {
         Some(line) => format!("{file}:{line}: {}", finding.message),

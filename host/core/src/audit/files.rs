@@ -178,10 +178,8 @@ mod tests {
         }
         let found = parts_of(&log).unwrap();
         assert_eq!(found, names.map(|name| folder.path().join(name)));
-        assert_eq!(
-            parts_of(&folder.path().join("no/audit.jsonl")).unwrap(),
-            [PathBuf::new(); 0]
-        );
+        let nowhere = parts_of(&folder.path().join("no/audit.jsonl"));
+        assert!(nowhere.unwrap().is_empty());
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub use chain::{LineHash, NoLineHash};
 pub(crate) use event::{Asked, Event};
 pub use query::{AuditFilter, AuditTime, NoAuditTime};
 pub use read::{AuditFiles, AuditLine};
-pub use verify::{Finding, Verification, VerifiedFile, Wrong};
+pub use verify::{AuditFinding, AuditWrong, Verification, VerifiedFile};
 
 use crate::error::Error;
 use chain::{Head, Link};

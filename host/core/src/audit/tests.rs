@@ -73,7 +73,7 @@ impl Place {
     }
 }
 
-fn told(findings: &[Finding]) -> Vec<String> {
+fn told(findings: &[AuditFinding]) -> Vec<String> {
     let told = findings.iter().map(|finding| {
         let file = finding.file.file_name().unwrap().to_string_lossy();
         let line = finding.line.map(|line| format!(":{line}"));

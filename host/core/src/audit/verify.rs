@@ -35,11 +35,11 @@ pub struct Verification {
     /// Its hash: noted elsewhere, it proves later that nothing before it was rewritten.
     pub newest_hash: Option<LineHash>,
     /// What is wrong, at most a hundred times.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<AuditFinding>,
     /// Further things that are wrong.
     pub more_findings: u64,
     /// What is remarkable and not wrong, at most a hundred times.
-    pub notes: Vec<Finding>,
+    pub notes: Vec<AuditFinding>,
 }
 
 /// A file that was verified.
@@ -55,13 +55,13 @@ pub struct VerifiedFile {
 /// Something about a line or a file.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
-pub struct Finding {
+pub struct AuditFinding {
     /// The file.
     pub file: PathBuf,
     /// The line in this file, from 1.
     pub line: Option<u64>,
     /// Of which kind it is.
-    pub kind: Wrong,
+    pub kind: AuditWrong,
     /// What it is, in words.
     pub message: String,
 }
@@ -70,7 +70,7 @@ pub struct Finding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Wrong {
+pub enum AuditWrong {
     /// A line is not what its neighbour or the head says it was.
     Changed,
     /// Lines are gone.
@@ -178,7 +178,7 @@ impl Walk {
                 "is longer than {}",
                 crate::limits::show_bytes(LONGEST as u64)
             );
-            self.find(at, Wrong::TooLong, why);
+            self.find(at, AuditWrong::TooLong, why);
             return self.doubt(at, line.hash, false);
         };
         match Place::of(bytes) {
@@ -186,7 +186,11 @@ impl Walk {
                 Some(seq) => self.chained(at, seq, &place, line.hash),
                 None if !self.chained && place.previous.is_none() => self.unchained(at, line.hash),
                 None => {
-                    self.find(at, Wrong::Foreign, "is not in the chain: it has no `seq`");
+                    self.find(
+                        at,
+                        AuditWrong::Foreign,
+                        "is not in the chain: it has no `seq`",
+                    );
                     self.doubt(at, line.hash, false);
                 }
             },
@@ -198,13 +202,13 @@ impl Walk {
                 if !cut && !self.chained && self.done.unchained > 0 {
                     self.note(
                         at,
-                        Wrong::CutShort,
+                        AuditWrong::CutShort,
                         "cannot be read; it is from before there was a chain",
                     );
                     return self.unchained(at, line.hash);
                 }
                 if !cut {
-                    self.find(at, Wrong::Foreign, "is not a line of the log");
+                    self.find(at, AuditWrong::Foreign, "is not a line of the log");
                 }
                 self.doubt(at, line.hash, cut);
             }
@@ -237,7 +241,7 @@ impl Walk {
         if let Some(doubt) = self.doubt.take_if(|doubt| doubt.cut) {
             let why =
                 "was cut short when it was written: its writer was killed, or the disk was full";
-            self.note(doubt.at, Wrong::CutShort, why);
+            self.note(doubt.at, AuditWrong::CutShort, why);
         }
     }
 
@@ -245,7 +249,7 @@ impl Walk {
         if let Some(doubt) = self.doubt.take_if(|doubt| doubt.cut) {
             self.find(
                 doubt.at,
-                Wrong::CutShort,
+                AuditWrong::CutShort,
                 "was cut short after it was written",
             );
         }
@@ -260,7 +264,7 @@ impl Walk {
         let doubted = self.doubt.as_ref().map(|doubt| doubt.link);
         if follows_newest {
             if let Some(doubt) = self.doubt.take_if(|doubt| doubt.cut) {
-                self.find(doubt.at, Wrong::Foreign, "is not a line of the log");
+                self.find(doubt.at, AuditWrong::Foreign, "is not a line of the log");
             }
         } else if doubted.is_some_and(|link| place.follows(&link)) {
             self.cut_when_written();
@@ -288,12 +292,12 @@ impl Walk {
         };
         if seq <= last {
             let why = format!("number {seq} is out of place after number {last}");
-            self.find(at, Wrong::OutOfPlace, why);
+            self.find(at, AuditWrong::OutOfPlace, why);
             return false;
         }
         if seq > last + 1 {
             let why = format!("{} missing before it", numbers(last + 1, seq - 1));
-            self.find(at, Wrong::Missing, why);
+            self.find(at, AuditWrong::Missing, why);
             return true;
         }
         let why = match before {
@@ -305,7 +309,7 @@ impl Walk {
             }
             None => "was changed: it is the first line and must follow none".to_owned(),
         };
-        self.find(at, Wrong::Changed, why);
+        self.find(at, AuditWrong::Changed, why);
         true
     }
 
@@ -323,18 +327,18 @@ impl Walk {
                 if self.done.lines > 0 {
                     let why =
                         "has no head beside it: lines removed from its end would not be found";
-                    self.note_of(&last_file, Wrong::Head, why);
+                    self.note_of(&last_file, AuditWrong::Head, why);
                 }
             }
             Remembered::Unreadable => {
                 self.cut_when_written();
-                self.find_of(&beside, Wrong::Head, "is not the head of an audit log");
+                self.find_of(&beside, AuditWrong::Head, "is not the head of an audit log");
             }
         }
         if let Some(after) = self.after.filter(|_| !self.after_found) {
             let why =
                 format!("no line has the hash {after}: it was rewritten, or is in another file");
-            self.find_of(&last_file, Wrong::HashNotFound, why);
+            self.find_of(&last_file, AuditWrong::HashNotFound, why);
         }
         if self.done.unchained > 0 {
             let count = self.done.unchained;
@@ -345,7 +349,7 @@ impl Walk {
                 ),
             };
             let first = self.done.files[0].path.clone();
-            self.note_of(&first, Wrong::Unchained, why);
+            self.note_of(&first, AuditWrong::Unchained, why);
         }
         self.done.newest = self.newest.map(|(link, _)| link.seq);
         self.done.newest_hash = self.newest.map(|(link, _)| link.hash);
@@ -367,7 +371,7 @@ impl Walk {
                         "{} missing at the end of the log",
                         numbers(newest + 1, head.seq)
                     );
-                    self.find_of(beside, Wrong::Missing, why);
+                    self.find_of(beside, AuditWrong::Missing, why);
                 }
             }
             return;
@@ -380,21 +384,21 @@ impl Walk {
         let newer = link.seq - head.seq;
         if newer == 0 && link.hash != head.hash {
             let why = format!("was changed: `{}` remembers another hash", name(beside));
-            self.find(at, Wrong::Changed, why);
+            self.find(at, AuditWrong::Changed, why);
         } else if newer == 0 && !self.ended && !has_doubt {
-            self.find(at, Wrong::CutShort, "lacks the newline at its end");
+            self.find(at, AuditWrong::CutShort, "lacks the newline at its end");
         } else if newer == 1 && self.head_found {
             let why = format!(
                 "is newer than `{}` remembers: its writer was killed",
                 name(beside)
             );
-            self.note(at, Wrong::Head, why);
+            self.note(at, AuditWrong::Head, why);
         } else if newer > 0 {
             let why = format!(
                 "remembers number {} as the newest, which is number {}",
                 head.seq, link.seq
             );
-            self.find_of(beside, Wrong::Head, why);
+            self.find_of(beside, AuditWrong::Head, why);
         }
     }
 
@@ -408,44 +412,44 @@ impl Walk {
         }
     }
 
-    fn find(&mut self, at: At, kind: Wrong, message: impl Into<String>) {
+    fn find(&mut self, at: At, kind: AuditWrong, message: impl Into<String>) {
         let finding = self.finding(at, kind, message.into());
         self.add(finding);
     }
 
-    fn find_of(&mut self, file: &Path, kind: Wrong, message: impl Into<String>) {
+    fn find_of(&mut self, file: &Path, kind: AuditWrong, message: impl Into<String>) {
         self.add(of_file(file, kind, message.into()));
     }
 
-    fn add(&mut self, finding: Finding) {
+    fn add(&mut self, finding: AuditFinding) {
         match self.done.findings.len() {
             MOST.. => self.done.more_findings += 1,
             _ => self.done.findings.push(finding),
         }
     }
 
-    fn note(&mut self, at: At, kind: Wrong, message: impl Into<String>) {
+    fn note(&mut self, at: At, kind: AuditWrong, message: impl Into<String>) {
         let finding = self.finding(at, kind, message.into());
         if self.done.notes.len() < MOST {
             self.done.notes.push(finding);
         }
     }
 
-    fn note_of(&mut self, file: &Path, kind: Wrong, message: impl Into<String>) {
+    fn note_of(&mut self, file: &Path, kind: AuditWrong, message: impl Into<String>) {
         self.done.notes.push(of_file(file, kind, message.into()));
     }
 
-    fn finding(&self, at: At, kind: Wrong, message: String) -> Finding {
-        Finding {
+    fn finding(&self, at: At, kind: AuditWrong, message: String) -> AuditFinding {
+        AuditFinding {
             line: Some(at.line),
             ..of_file(&self.done.files[at.file].path, kind, message)
         }
     }
 }
 
-fn of_file(file: &Path, kind: Wrong, message: String) -> Finding {
+fn of_file(file: &Path, kind: AuditWrong, message: String) -> AuditFinding {
     let file = file.to_owned();
-    Finding {
+    AuditFinding {
         file,
         line: None,
         kind,
