@@ -25,6 +25,7 @@ macro_rules! trials {
 mod audit;
 mod audit_chain;
 mod audit_killed;
+mod audit_show;
 mod bad_input;
 mod bad_request;
 mod cache;
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
         ("audit", audit::trials()),
         ("audit", audit_chain::trials()),
         ("audit", audit_killed::trials()),
+        ("audit", audit_show::trials()),
         ("bad input", bad_input::trials()),
         ("bad input", bad_request::trials()),
         ("command line", command_line::trials()),

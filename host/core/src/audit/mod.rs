@@ -12,13 +12,14 @@ mod lines;
 mod log;
 mod query;
 mod read;
+mod report;
 mod verify;
 
 pub use chain::{LineHash, NoLineHash};
 pub(crate) use event::{Asked, Event};
 pub use query::{AuditFilter, AuditTime, NoAuditTime};
 pub use read::{AuditFiles, AuditLine};
-pub use verify::{AuditFinding, AuditWrong, Verification, VerifiedFile};
+pub use report::{AuditFinding, AuditWrong, Verification, VerifiedFile};
 
 use crate::error::Error;
 use chain::{Head, Link};
