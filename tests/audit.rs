@@ -17,6 +17,8 @@ trials! {
     a_log_that_is_a_fifo_stops_everything,
     a_log_that_may_not_be_written_stops_everything,
     a_log_on_a_full_disk_stops_everything,
+    a_log_whose_head_is_a_directory_stops_everything,
+    a_log_that_somebody_holds_stops_everything,
     a_removed_log_is_begun_anew,
 }
 
@@ -40,6 +42,7 @@ fn a_run_leaves_a_started_and_a_finished_line_with_every_field() {
     };
     let start = [
         "v",
+        "seq",
         "time",
         "event",
         "level",
@@ -170,6 +173,7 @@ fn the_log_is_for_its_owner_alone() {
     place.run(&[]);
     let mode = |path| place.path(path).metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!(mode("state/skillrun/audit.jsonl"), 0o600);
+    assert_eq!(mode("state/skillrun/audit.head"), 0o600);
     assert_eq!(mode("state/skillrun"), 0o700);
 }
 
@@ -244,6 +248,34 @@ fn a_log_on_a_full_disk_stops_everything() {
         "symlink /dev/full state/skillrun/audit.jsonl",
         "no space left on device",
     );
+}
+
+fn a_log_whose_head_is_a_directory_stops_everything() {
+    nothing_runs(
+        "dir state/skillrun/audit.head",
+        "its head `{root}/state/skillrun/audit.head`: is a directory",
+    );
+}
+
+fn a_log_that_somebody_holds_stops_everything() {
+    let place = Place::with_script(RUNS);
+    place.write("workspace/a", "");
+    let head = std::fs::File::create(place.write("state/skillrun/audit.head", "")).unwrap();
+    rustix::fs::flock(&head, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let end = place.run(&["-w", "workspace"]);
+    assert_eq!(
+        (end.stdout.as_str(), end.stderr.as_str(), end.code),
+        (
+            "",
+            "error: cannot write the audit log `{root}/state/skillrun/audit.jsonl`: somebody else has held it for 3s\n\
+             hint: nothing ran; name another place with XDG_STATE_HOME\n",
+            125
+        )
+    );
+    assert!(!place.path("workspace/ran").exists());
+    drop(head);
+    assert_eq!(place.run(&["-w", "workspace"]).code, 0);
+    assert!(place.path("workspace/ran").exists());
 }
 
 fn a_removed_log_is_begun_anew() {

@@ -24,6 +24,9 @@ macro_rules! trials {
 
 mod approval;
 mod audit;
+mod audit_chain;
+mod audit_killed;
+mod audit_show;
 mod bad_input;
 mod bad_request;
 mod cache;
@@ -60,6 +63,9 @@ fn main() -> ExitCode {
         ("cache", cache::trials()),
         ("approval", approval::trials()),
         ("audit", audit::trials()),
+        ("audit", audit_chain::trials()),
+        ("audit", audit_killed::trials()),
+        ("audit", audit_show::trials()),
         ("bad input", bad_input::trials()),
         ("bad input", bad_request::trials()),
         ("command line", command_line::trials()),

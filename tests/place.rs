@@ -236,7 +236,8 @@ impl Place {
             .collect()
     }
 
-    /// What must hold after any run: no scratch directory is left, and what started has ended.
+    /// What must hold after any run: no scratch directory is left, what started has ended, and
+    /// the audit log is as it was written.
     pub(crate) fn check_left_behind(&self) -> Result<(), String> {
         let left: Vec<_> = fs::read_dir(self.path("tmp"))
             .map_err(|error| error.to_string())?
@@ -255,9 +256,14 @@ impl Place {
             };
             *runs.entry(line["run_id"].to_string()).or_default() += change;
         }
-        match runs.iter().find(|(_, open)| **open != 0) {
-            Some((run, _)) => Err(format!("the audit log tells no end of run {run}")),
-            None => Ok(()),
+        if let Some((run, _)) = runs.iter().find(|(_, open)| **open != 0) {
+            return Err(format!("the audit log tells no end of run {run}"));
+        }
+        let log = skillrun::AuditFiles::of(self.path("state/skillrun/audit.jsonl"));
+        let verified = log.verify(None).map_err(|error| error.to_string())?;
+        match (verified.findings.first(), verified.notes.first()) {
+            (None, None) => Ok(()),
+            wrong => Err(format!("the audit log does not verify: {wrong:?}")),
         }
     }
 }

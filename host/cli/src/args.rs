@@ -1,5 +1,6 @@
 //! What was typed.
 
+use crate::audit::Audit;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -51,6 +52,8 @@ pub(crate) enum Command {
     Approvals(Approvals),
     /// List the interpreters, or compile them for this machine ahead of time
     Runtimes(Runtimes),
+    /// Show or verify the record of runs and refusals
+    Audit(Audit),
     /// Show what this machine offers and what would be used
     Doctor(Doctor),
     /// Print shell completions
@@ -70,6 +73,7 @@ impl Command {
             Self::Load(_) => false,
             Self::Approvals(approvals) => approvals.json(),
             Self::Runtimes(runtimes) => runtimes.json(),
+            Self::Audit(audit) => audit.json(),
             Self::Doctor(doctor) => doctor.json,
             Self::Completions { .. } => false,
         }

@@ -6,6 +6,7 @@
 mod approvals;
 mod args;
 mod ask;
+mod audit;
 mod doctor;
 mod failure;
 mod list;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         Command::Load(load) => load::load(&load),
         Command::Approvals(approvals) => approvals::approvals(&approvals),
         Command::Runtimes(runtimes) => runtimes::runtimes(&runtimes),
+        Command::Audit(args) => audit::audit(args),
         Command::Doctor(doctor) => doctor::doctor(&doctor),
         Command::Completions { shell } => {
             clap_complete::generate(

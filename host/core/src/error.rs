@@ -28,6 +28,14 @@ pub enum Error {
         /// What would help, if anything would.
         hint: Option<String>,
     },
+    /// The audit log could not be read.
+    #[error("cannot read the audit log `{}`: {}", crate::files::show(&path.display().to_string()), crate::files::plain(source))]
+    AuditRead {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// A runtime could not be made ready.
     #[error("cannot prepare the runtime `{runtime}`: {why}")]
     Runtime {

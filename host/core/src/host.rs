@@ -82,7 +82,7 @@ impl Host {
             slots,
         } = settings;
         sealed.push(cache.clone());
-        sealed.extend(audit.path().map(ToOwned::to_owned));
+        sealed.extend(audit.places());
         sealed.extend(approvals.path().map(ToOwned::to_owned));
         let cache = Cache::new(cache);
         let typescript = Arc::new(Transpiler::new(cache.clone()));

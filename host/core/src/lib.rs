@@ -32,7 +32,7 @@
 //! | `skill` | a folder with a `SKILL.md`, its scripts, finding them |
 //! | `policy`, `request`, `decision` | what is allowed, what is wanted, whether it may run |
 //! | `approval` | what a person is asked, and what was approved |
-//! | `audit` | the record of runs and refusals |
+//! | `audit` | the record of runs and refusals, and whether it is as it was written |
 //! | `runtime` | what executes a script, behind one interface |
 //! | `host` | one run from decision to outcome |
 //! | `load` | a skill as an agent loads it |
@@ -56,7 +56,10 @@ mod suggest;
 pub use approval::{
     Answer, AnswerError, Approvals, Approved, AskedScript, Change, ChangedFile, Question,
 };
-pub use audit::AuditLog;
+pub use audit::{
+    AuditFiles, AuditFilter, AuditFinding, AuditLine, AuditLog, AuditTime, AuditWrong, LineHash,
+    NoAuditTime, NoLineHash, Verification, VerifiedFile,
+};
 pub use decision::{Check, Decision, Permit, Refusal};
 pub use error::Error;
 pub use files::show as show_name;

@@ -1,106 +1,14 @@
-//! The record of what was run and what was refused: one JSON line per event, appended.
-//!
-//! A line is written before anything runs; if it cannot be written, nothing runs. The file is opened
-//! for each line, so that a rotated or removed log is noticed, and a line is one `write` in append
-//! mode, so that several processes do not tear each other's lines. `previous` is the place of a hash
-//! chain over the lines.
+//! What is recorded: the fields of a line, but for its place in the chain.
 
+use super::chain::LineHash;
 use crate::decision::Permit;
-use crate::error::Error;
 use crate::outcome::{Isolation, Outcome, Status};
 use serde::Serialize;
-use std::fs::OpenOptions;
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Characters of the arguments that are recorded.
 const ARGUMENT_CHARS: usize = 256;
-
-/// Where events are recorded.
-#[derive(Clone)]
-pub struct AuditLog(Target);
-
-type Sink = dyn Fn(&[u8]) -> io::Result<()> + Send + Sync;
-
-#[derive(Clone)]
-enum Target {
-    File(PathBuf),
-    Sink(Arc<Sink>),
-}
-
-impl std::fmt::Debug for AuditLog {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("AuditLog").field(&self.path()).finish()
-    }
-}
-
-impl AuditLog {
-    /// A log in a file, made with its folder on first use, for its owner alone.
-    pub fn file(path: impl Into<PathBuf>) -> Self {
-        Self(Target::File(path.into()))
-    }
-
-    /// A log that hands each line, newline included, to `write`.
-    pub fn sink(write: impl Fn(&[u8]) -> io::Result<()> + Send + Sync + 'static) -> Self {
-        Self(Target::Sink(Arc::new(write)))
-    }
-
-    /// The file, if it is one.
-    pub fn path(&self) -> Option<&Path> {
-        match &self.0 {
-            Target::File(path) => Some(path),
-            Target::Sink(_) => None,
-        }
-    }
-
-    /// Fails if a line could not be written now.
-    pub(crate) fn probe(&self) -> Result<(), Error> {
-        match &self.0 {
-            Target::File(path) => open(path).map(drop).map_err(|source| self.failed(source)),
-            Target::Sink(_) => Ok(()),
-        }
-    }
-
-    pub(crate) fn write(&self, event: &Event<'_>) -> Result<(), Error> {
-        let mut line = serde_json::to_vec(event).map_err(|error| self.failed(error.into()))?;
-        line.push(b'\n');
-        let written = match &self.0 {
-            Target::File(path) => open(path).and_then(|mut file| file.write_all(&line)),
-            Target::Sink(write) => write(&line),
-        };
-        written.map_err(|source| self.failed(source))
-    }
-
-    fn failed(&self, source: io::Error) -> Error {
-        let path = self.path().unwrap_or(Path::new("-")).to_owned();
-        Error::Audit { path, source }
-    }
-}
-
-fn open(path: &Path) -> io::Result<std::fs::File> {
-    use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-    let append = || {
-        OpenOptions::new()
-            .append(true)
-            .create(true)
-            .mode(0o600)
-            // A FIFO in the log's place would otherwise block the run before it starts.
-            .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed())
-            .open(path)
-    };
-    match append() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let folder = path.parent().ok_or(error)?;
-            std::fs::DirBuilder::new()
-                .recursive(true)
-                .mode(0o700)
-                .create(folder)?;
-            append()
-        }
-        other => other,
-    }
-}
+/// The version of the line format.
+const VERSION: u8 = 1;
 
 /// What happened to a request or a run.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -121,10 +29,24 @@ enum Level {
     Error,
 }
 
-/// One line of the log.
+/// One line of the log, at its place in the chain.
+#[derive(Serialize)]
+struct Line<'a> {
+    v: u8,
+    seq: u64,
+    #[serde(flatten)]
+    event: &'a Event<'a>,
+    previous: Option<LineHash>,
+}
+
+/// How the line with the number `seq` begins: what is left of one that was cut short.
+pub(super) fn beginning(seq: u64) -> String {
+    format!("{{\"v\":{VERSION},\"seq\":{seq},\"time\":\"")
+}
+
+/// What a line says, but for its place in the chain.
 #[derive(Debug, Serialize)]
 pub(crate) struct Event<'a> {
-    v: u8,
     time: String,
     event: Happened,
     level: Level,
@@ -141,13 +63,17 @@ pub(crate) struct Event<'a> {
     grants: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    question: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    answer: Option<&'a str>,
+    #[serde(flatten)]
+    answered: Option<Answered<'a>>,
     #[serde(flatten)]
     ending: Option<Ending<'a>>,
-    previous: Option<&'a str>,
+}
+
+/// What a person was asked, and said.
+#[derive(Debug, Serialize)]
+struct Answered<'a> {
+    question: &'a str,
+    answer: &'a str,
 }
 
 #[derive(Debug, Serialize)]
@@ -178,7 +104,6 @@ pub(crate) struct Asked<'a> {
 impl<'a> Event<'a> {
     fn new(event: Happened, asked: &Asked<'a>) -> Self {
         Self {
-            v: 1,
             time: jiff::Timestamp::now().to_string(),
             event,
             level: Level::Info,
@@ -192,10 +117,8 @@ impl<'a> Event<'a> {
             arguments: shorten(asked.args),
             grants: asked.grants.iter().map(ToString::to_string).collect(),
             reason: None,
-            question: None,
-            answer: None,
+            answered: None,
             ending: None,
-            previous: None,
         }
     }
 
@@ -207,10 +130,10 @@ impl<'a> Event<'a> {
         }
     }
 
+    /// A person's answer to the question `question`.
     pub(crate) fn approved(asked: &Asked<'a>, question: &'a str, answer: &'a str) -> Self {
         Self {
-            question: Some(question),
-            answer: Some(answer),
+            answered: Some(Answered { question, answer }),
             ..Self::new(Happened::Approved, asked)
         }
     }
@@ -249,6 +172,20 @@ impl<'a> Event<'a> {
             ending: Some(ending),
             ..Self::of_permit(Happened::Finished, permit)
         }
+    }
+
+    /// The line's bytes without a newline, at its place in the chain.
+    pub(super) fn line(
+        &self,
+        seq: u64,
+        previous: Option<LineHash>,
+    ) -> Result<Vec<u8>, serde_json::Error> {
+        serde_json::to_vec(&Line {
+            v: VERSION,
+            seq,
+            event: self,
+            previous,
+        })
     }
 
     fn of_permit(event: Happened, permit: &'a Permit) -> Self {

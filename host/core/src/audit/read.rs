@@ -1,0 +1,222 @@
+//! Reading a log: its files in order, as they stood at one moment.
+
+use super::chain::{Head, Place};
+use super::files::{head_of, open_read, parts_of};
+use super::lines::{Line, Lines};
+use super::log::{deadline, wait};
+use super::query::AuditFilter;
+use crate::error::Error;
+use rustix::fs::FlockOperation;
+use std::fs::File;
+use std::io;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+/// The files of an audit log, to be read.
+#[derive(Debug, Clone)]
+pub struct AuditFiles(Source);
+
+#[derive(Debug, Clone)]
+enum Source {
+    Log(PathBuf),
+    Named(Vec<PathBuf>),
+}
+
+/// One line of an audit log.
+#[derive(Debug)]
+pub struct AuditLine<'a> {
+    json: &'a str,
+    value: serde_json::Value,
+}
+
+impl AuditLine<'_> {
+    /// The line as it stands in the log, without its newline.
+    pub fn json(&self) -> &str {
+        self.json
+    }
+
+    /// One of its fields; null if there is none of this name.
+    pub fn field(&self, name: &str) -> &serde_json::Value {
+        &self.value[name]
+    }
+}
+
+impl AuditFiles {
+    /// All files of the log at `path`: what it was rotated into, and the one that is written.
+    pub fn of(path: impl Into<PathBuf>) -> Self {
+        Self(Source::Log(path.into()))
+    }
+
+    /// These files, in the order of their lines.
+    pub fn named(paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        Self(Source::Named(paths.into_iter().collect()))
+    }
+
+    /// Hands over the lines that pass the filter, the oldest first, until `take` breaks off. Returns
+    /// how many could not be read as lines of a log.
+    pub fn read(
+        &self,
+        filter: &AuditFilter,
+        mut take: impl FnMut(&AuditLine<'_>) -> ControlFlow<()>,
+    ) -> Result<u64, Error> {
+        let mut unreadable = 0;
+        let read = |_: &Path, line: &Line<'_>| {
+            let text = line.bytes.and_then(|bytes| std::str::from_utf8(bytes).ok());
+            let parsed = text.and_then(|json| {
+                let value: serde_json::Value = serde_json::from_str(json).ok()?;
+                value.is_object().then_some(AuditLine { json, value })
+            });
+            match parsed {
+                Some(line) if filter.passes(&line) => take(&line),
+                Some(_) => ControlFlow::Continue(()),
+                None => {
+                    unreadable += 1;
+                    ControlFlow::Continue(())
+                }
+            }
+        };
+        self.open()?.each_line(read)?;
+        Ok(unreadable)
+    }
+
+    /// The files and the head as they stand now: no writer is at work between the two.
+    pub(super) fn open(&self) -> Result<Opened, Error> {
+        let (parts, live) = match &self.0 {
+            Source::Log(path) => (None, Some(path.clone())),
+            Source::Named(paths) => {
+                let paths = in_order(paths)?;
+                let live = paths.iter().find(|path| head_of(path).exists());
+                let live = live.cloned();
+                (Some(paths), live)
+            }
+        };
+        let head_path = live.as_deref().map(head_of);
+        let mut head = Remembered::Absent;
+        let mut locked = None;
+        if let Some(path) = &head_path {
+            match open_read(path) {
+                Ok(file) => {
+                    wait(&file, FlockOperation::NonBlockingLockShared, deadline())
+                        .map_err(|source| cannot(path, source))?;
+                    let read = Head::read(&file).map_err(|source| cannot(path, source))?;
+                    head = read.map_or(Remembered::Unreadable, Remembered::Head);
+                    if file.metadata().is_ok_and(|meta| meta.len() == 0) {
+                        // Its first writer was killed, or is about to write.
+                        head = Remembered::Absent;
+                    }
+                    locked = Some(file);
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(source) => return Err(cannot(path, source)),
+            }
+        }
+        let mut files = Vec::new();
+        let paths = match (parts, &live) {
+            (Some(paths), _) => paths,
+            (None, Some(log)) => {
+                let mut paths = parts_of(log).map_err(|source| cannot(log, source))?;
+                paths.push(log.clone());
+                paths
+            }
+            (None, None) => vec![],
+        };
+        for path in paths {
+            // A part never changes; the file that is written may be rotated at any time.
+            let opened = if Some(&path) == live.as_ref() {
+                match open_sized(&path) {
+                    Err(error)
+                        if error.kind() == io::ErrorKind::NotFound
+                            && matches!(self.0, Source::Log(_)) =>
+                    {
+                        continue;
+                    }
+                    opened => Some(opened.map_err(|source| cannot(&path, source))?),
+                }
+            } else {
+                None
+            };
+            files.push((path, opened));
+        }
+        drop(locked);
+        Ok(Opened {
+            files,
+            head,
+            head_path,
+        })
+    }
+}
+
+/// What is remembered beside the log.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Remembered {
+    Head(Head),
+    Absent,
+    Unreadable,
+}
+
+/// A log at one moment.
+pub(super) struct Opened {
+    files: Vec<(PathBuf, Option<(File, u64)>)>,
+    pub(super) head: Remembered,
+    /// Where the head is, or would be.
+    pub(super) head_path: Option<PathBuf>,
+}
+
+impl Opened {
+    /// Hands over every line with the path of its file, until `take` breaks off. A file without a
+    /// line is not handed over.
+    pub(super) fn each_line(
+        self,
+        mut take: impl FnMut(&Path, &Line<'_>) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        for (path, opened) in self.files {
+            let cannot = |source| cannot(&path, source);
+            let (file, length) = match opened {
+                Some(opened) => opened,
+                None => open_sized(&path).map_err(cannot)?,
+            };
+            let mut lines = Lines::new(file, length);
+            while let Some(line) = lines.next().map_err(cannot)? {
+                if take(&path, &line).is_break() {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.files.iter().map(|(path, _)| path.as_path())
+    }
+}
+
+fn open_sized(path: &Path) -> io::Result<(File, u64)> {
+    let file = open_read(path)?;
+    let length = file.metadata()?.len();
+    Ok((file, length))
+}
+
+fn cannot(path: &Path, source: io::Error) -> Error {
+    let path = path.to_owned();
+    Error::AuditRead { path, source }
+}
+
+/// Files in the order of the numbers of their first lines; a shell would name `-10` before `-9`.
+fn in_order(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
+    let mut numbered = Vec::with_capacity(paths.len());
+    for path in paths {
+        let first = (|| {
+            let (file, length) = open_sized(path)?;
+            let mut lines = Lines::new(file, length);
+            let line = lines.next()?;
+            let Some(bytes) = line.and_then(|line| line.bytes) else {
+                return Ok(u64::MAX);
+            };
+            // A log that was begun before lines had numbers comes first.
+            Ok(Place::of(bytes).map_or(u64::MAX, |place| place.seq.unwrap_or(0)))
+        })();
+        numbered.push((first.map_err(|source| cannot(path, source))?, path));
+    }
+    numbered.sort_by_key(|(first, _)| *first);
+    Ok(numbered.into_iter().map(|(_, path)| path.clone()).collect())
+}

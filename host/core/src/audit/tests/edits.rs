@@ -1,0 +1,96 @@
+//! Whatever somebody does to the files is found, or at least survived.
+
+use super::{LOG, place};
+use crate::audit::chain::{Head, LineHash, Link};
+use proptest::prelude::*;
+use std::fs;
+
+/// Lines as somebody who cannot write the head may leave them.
+#[derive(Debug, Clone)]
+enum Edit {
+    Replace(usize, u8),
+    Insert(usize, u8),
+    Remove(usize, usize),
+    Repeat(usize, usize),
+    Swap(usize, usize),
+    Truncate(usize),
+}
+
+fn edit() -> impl Strategy<Value = Edit> {
+    let place = 0..5000usize;
+    let byte = prop_oneof![any::<u8>(), Just(b'\n'), Just(b'"'), Just(b'1')];
+    prop_oneof![
+        (place.clone(), byte.clone()).prop_map(|(at, byte)| Edit::Replace(at, byte)),
+        (place.clone(), byte).prop_map(|(at, byte)| Edit::Insert(at, byte)),
+        (place.clone(), 1..600usize).prop_map(|(at, n)| Edit::Remove(at, n)),
+        (place.clone(), 1..600usize).prop_map(|(at, n)| Edit::Repeat(at, n)),
+        (0..8usize, 0..8usize).prop_map(|(a, b)| Edit::Swap(a, b)),
+        place.prop_map(Edit::Truncate),
+    ]
+}
+
+fn apply(edit: &Edit, bytes: &mut Vec<u8>) {
+    let length = bytes.len();
+    let within = |at: usize| at % length.max(1);
+    if length == 0 {
+        return;
+    }
+    match *edit {
+        Edit::Replace(at, byte) => bytes[within(at)] = byte,
+        Edit::Insert(at, byte) => bytes.insert(within(at), byte),
+        Edit::Remove(at, n) => drop(bytes.drain(within(at)..(within(at) + n).min(length))),
+        Edit::Repeat(at, n) => {
+            let piece = bytes[within(at)..(within(at) + n).min(length)].to_vec();
+            bytes.splice(within(at)..within(at), piece);
+        }
+        Edit::Swap(a, b) => {
+            let mut lines: Vec<_> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+            let count = lines.len();
+            lines.swap(a % count, b % count);
+            *bytes = lines.concat();
+        }
+        Edit::Truncate(at) => bytes.truncate(within(at)),
+    }
+}
+
+proptest! {
+    #[test]
+    fn whatever_was_done_to_a_log_is_found_also_after_a_further_line(
+        edits in proptest::collection::vec(edit(), 1..4),
+    ) {
+        let place = place();
+        place.add(8);
+        let whole = fs::read(place.path(LOG)).unwrap();
+        let mut changed = whole.clone();
+        for edit in &edits {
+            apply(edit, &mut changed);
+        }
+        fs::write(place.path(LOG), &changed).unwrap();
+        prop_assert_eq!(place.verify().holds(), changed == whole);
+        place.add(1);
+        // The next writer mends what a killed one may have left, the last newline.
+        let mended = changed == whole || whole.strip_suffix(b"\n") == Some(&changed);
+        prop_assert_eq!(place.verify().holds(), mended);
+    }
+
+    #[test]
+    fn no_head_and_no_log_stops_the_next_line_or_a_verification(
+        log in proptest::collection::vec(any::<u8>(), 0..600),
+        head in prop_oneof![
+            proptest::collection::vec(any::<u8>(), 0..200),
+            any::<(u64, u64, u64)>().prop_map(|(seq, first, length)| {
+                let newest = Link { seq, hash: LineHash::of(b"") };
+                Head { newest, first, length }.to_string().into_bytes()
+            }),
+        ],
+    ) {
+        let place = place();
+        fs::write(place.path(LOG), log).unwrap();
+        fs::write(place.path("audit.head"), head).unwrap();
+        place.verify();
+        place.add(2);
+        place.verify();
+        let text = fs::read(place.path(LOG)).unwrap();
+        prop_assert_eq!(&text[text.len() - 2..], [b'}', b'\n']);
+    }
+}

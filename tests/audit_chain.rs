@@ -1,0 +1,315 @@
+//! The chain over the audit log: `audit verify` finds what was changed.
+
+use crate::place::{End, Place};
+use crate::setup;
+use serde_json::{Value, json};
+use std::fs;
+use std::process::Stdio;
+
+trials! {
+    an_untouched_log_verifies_and_its_newest_hash_is_printed,
+    a_changed_line_is_found,
+    a_changed_last_line_is_found,
+    a_removed_line_is_found,
+    removed_last_lines_are_found,
+    a_removed_first_line_is_found,
+    an_inserted_line_is_found,
+    a_moved_line_is_found,
+    a_line_that_was_cut_is_found,
+    a_log_that_was_moved_away_verifies_with_its_files_named,
+    a_log_that_was_made_anew_is_found_by_a_noted_hash,
+    a_log_that_no_run_has_begun_is_empty,
+    a_log_that_is_not_a_file_cannot_be_verified,
+    a_hash_that_is_none_is_named,
+    a_line_of_a_hundred_megabytes_is_named,
+    many_processes_rotate_a_full_log_once_and_write_one_chain,
+}
+
+pub(crate) const LOG: &str = "state/skillrun/audit.jsonl";
+
+/// A place whose log tells of four refusals, numbered by their arguments.
+pub(crate) fn refused() -> Place {
+    let place = Place::with_script("");
+    for n in 1..=4 {
+        let end = place.end(&["run", "./skill", "../x.py", "--", &n.to_string()]);
+        assert_eq!(end.code, 126);
+    }
+    place
+}
+
+pub(crate) fn lines(place: &Place) -> Vec<String> {
+    place.read(LOG).lines().map(ToOwned::to_owned).collect()
+}
+
+/// Verifies the log after a change: what is printed without the newest hash, and the exit code.
+fn verified(change: impl FnOnce(&mut Vec<String>)) -> (String, i32) {
+    let place = refused();
+    let mut all = lines(&place);
+    change(&mut all);
+    place.write(LOG, all.join("\n") + "\n");
+    let end = place.end(&["audit", "verify"]);
+    let object = place.end(&["audit", "verify", "--json"]);
+    let object: Value = serde_json::from_str(&object.stdout).unwrap();
+    assert_eq!(object["holds"], json!(end.code == 0));
+    let (text, newest) = end.stdout.split_once("newest: ").unwrap();
+    assert_eq!(newest.split(", ").nth(1).unwrap().trim().len(), 64);
+    (format!("{text}{}", end.stderr), end.code)
+}
+
+fn an_untouched_log_verifies_and_its_newest_hash_is_printed() {
+    let (text, code) = verified(|_| {});
+    assert_eq!(
+        (text.as_str(), code),
+        ("as written: 4 lines in 1 file\n", 0)
+    );
+    let place = refused();
+    let object = place.end(&["audit", "verify", "--json"]);
+    let mut object: Value = serde_json::from_str(&object.stdout).unwrap();
+    let hash = object["newest_hash"].take();
+    let wanted = json!({
+        "files": [{"path": "{root}/state/skillrun/audit.jsonl", "lines": 4}],
+        "lines": 4,
+        "unchained": 0,
+        "newest": 4,
+        "newest_hash": null,
+        "findings": [],
+        "more_findings": 0,
+        "notes": [],
+        "holds": true,
+    });
+    assert_eq!(object, wanted);
+    let hash = hash.as_str().unwrap();
+    assert!(
+        place
+            .end(&["audit", "verify"])
+            .stdout
+            .ends_with(&format!("newest: number 4, {hash}\n"))
+    );
+    // The next line holds it.
+    place.end(&["run", "./skill", "../x.py"]);
+    assert_eq!(place.audit()[4]["previous"], hash);
+}
+
+/// Verifies the log after a change that must be found.
+fn found(change: impl FnOnce(&mut Vec<String>), wanted: &str) {
+    let (text, code) = verified(change);
+    assert_eq!((text.as_str(), code), (wanted, 1));
+}
+
+fn a_changed_line_is_found() {
+    found(
+        |lines| lines[1] = lines[1].replace("\"arguments\":\"2\"", "\"arguments\":\"9\""),
+        "{root}/state/skillrun/audit.jsonl:3: does not follow line 2: `previous` is not the hash of that line, so one of the two was changed\n\
+         broken: 4 lines in 1 file\n",
+    );
+}
+
+fn a_changed_last_line_is_found() {
+    found(
+        |lines| lines[3] = lines[3].replace("\"arguments\":\"4\"", "\"arguments\":\"9\""),
+        "{root}/state/skillrun/audit.jsonl:4: was changed: `audit.head` remembers another hash\n\
+         broken: 4 lines in 1 file\n",
+    );
+}
+
+fn a_removed_line_is_found() {
+    found(
+        |lines| drop(lines.remove(1)),
+        "{root}/state/skillrun/audit.jsonl:2: number 2 is missing before it\n\
+         broken: 3 lines in 1 file\n",
+    );
+}
+
+fn removed_last_lines_are_found() {
+    found(
+        |lines| lines.truncate(2),
+        "{root}/state/skillrun/audit.head: numbers 3 to 4 are missing at the end of the log\n\
+         broken: 2 lines in 1 file\n",
+    );
+}
+
+fn a_removed_first_line_is_found() {
+    found(
+        |lines| drop(lines.remove(0)),
+        "{root}/state/skillrun/audit.jsonl:1: number 1 is missing before it\n\
+         broken: 3 lines in 1 file\n\
+         hint: if they were moved away, name the files that hold them, or pass --after with the hash noted then\n",
+    );
+}
+
+fn an_inserted_line_is_found() {
+    found(
+        |lines| {
+            lines.insert(
+                2,
+                lines[1].replace("\"arguments\":\"2\"", "\"arguments\":\"9\""),
+            )
+        },
+        "{root}/state/skillrun/audit.jsonl:3: number 2 is out of place after number 2\n\
+         broken: 5 lines in 1 file\n",
+    );
+}
+
+fn a_moved_line_is_found() {
+    found(
+        |lines| lines.swap(1, 2),
+        "{root}/state/skillrun/audit.jsonl:2: number 2 is missing before it\n\
+         {root}/state/skillrun/audit.jsonl:3: number 2 is out of place after number 3\n\
+         broken: 4 lines in 1 file\n",
+    );
+}
+
+fn a_line_that_was_cut_is_found() {
+    found(
+        |lines| lines[1].truncate(100),
+        "{root}/state/skillrun/audit.jsonl:2: was cut short after it was written\n\
+         broken: 4 lines in 1 file\n",
+    );
+}
+
+/// The newest hash that `audit verify` prints.
+fn newest(place: &Place) -> String {
+    let end = place.end(&["audit", "verify", "--json"]);
+    let object: Value = serde_json::from_str(&end.stdout).unwrap();
+    object["newest_hash"].as_str().unwrap().to_owned()
+}
+
+fn a_log_that_was_moved_away_verifies_with_its_files_named() {
+    let place = refused();
+    let noted = newest(&place);
+    fs::rename(place.path(LOG), place.path("moved")).unwrap();
+    place.end(&["run", "./skill", "../x.py"]);
+    assert_eq!(place.audit()[0]["seq"], 5);
+    let end = place.end(&["audit", "verify"]);
+    let (text, _) = end.stdout.split_once("newest: ").unwrap();
+    assert_eq!(
+        (text, end.code),
+        (
+            "{root}/state/skillrun/audit.jsonl:1: numbers 1 to 4 are missing before it\n\
+             broken: 1 line in 1 file\n",
+            1
+        )
+    );
+    for words in [
+        ["audit", "verify", &place.text(LOG), "moved"],
+        ["audit", "verify", "--after", &noted],
+    ] {
+        let end = place.end(&words);
+        assert_eq!((end.stderr.as_str(), end.code), ("", 0), "{}", end.stdout);
+    }
+}
+
+fn a_log_that_was_made_anew_is_found_by_a_noted_hash() {
+    let place = refused();
+    let noted = newest(&place);
+    let words = ["audit", "verify", "--after", &noted];
+    place.end(&["run", "./skill", "../x.py"]);
+    assert_eq!(place.end(&words).code, 0);
+    fs::remove_dir_all(place.path("state/skillrun")).unwrap();
+    place.end(&["run", "./skill", "../x.py"]);
+    assert_eq!(place.end(&["audit", "verify"]).code, 0);
+    let End {
+        stdout,
+        stderr,
+        code,
+    } = place.end(&words);
+    let wanted = format!(
+        "{{root}}/state/skillrun/audit.jsonl: no line has the hash {noted}: it was rewritten, or is in another file\n\
+         broken: 1 line in 1 file\n"
+    );
+    let (text, _) = stdout.split_once("newest: ").unwrap();
+    assert_eq!((text, stderr.as_str(), code), (wanted.as_str(), "", 1));
+}
+
+fn a_log_that_no_run_has_begun_is_empty() {
+    let place = Place::new();
+    let end = place.end(&["audit", "verify"]);
+    assert_eq!(
+        (end.stdout.as_str(), end.code),
+        ("as written: 0 lines in 0 files\n", 0)
+    );
+    assert_eq!(place.end(&["audit", "show"]).stdout, "");
+    let end = place.end(&["audit", "verify", "no.jsonl"]);
+    let why = "error: cannot read the audit log `no.jsonl`: no such file or directory\n";
+    assert_eq!((end.stderr.as_str(), end.code), (why, 125));
+}
+
+fn a_log_that_is_not_a_file_cannot_be_verified() {
+    for step in ["fifo", "dir"] {
+        let place = Place::new();
+        setup::prepare(place.root(), &format!("{step} {LOG}")).unwrap();
+        for words in [["audit", "verify"], ["audit", "show"]] {
+            let end = place.end(&words);
+            let why = "error: cannot read the audit log `{root}/state/skillrun/audit.jsonl`: is not a file\n";
+            assert_eq!(
+                (end.stdout.as_str(), end.stderr.as_str(), end.code),
+                ("", why, 125)
+            );
+        }
+    }
+}
+
+fn a_hash_that_is_none_is_named() {
+    let end = refused().end(&["audit", "verify", "--after", "abc"]);
+    let why = "error: invalid value 'abc' for '--after <HASH>': `abc` is not the hash of a line: write its 64 hexadecimal digits, as `skillrun audit verify` prints them\n";
+    assert!(end.stderr.starts_with(why), "{}", end.stderr);
+    assert_eq!((end.stdout.as_str(), end.code), ("", 2));
+}
+
+fn a_line_of_a_hundred_megabytes_is_named() {
+    let place = refused();
+    let log = fs::OpenOptions::new()
+        .append(true)
+        .open(place.path(LOG))
+        .unwrap();
+    let length = log.metadata().unwrap().len();
+    log.set_len(length + 100_000_000).unwrap();
+    let end = place.end(&["audit", "verify"]);
+    let (text, _) = end.stdout.split_once("newest: ").unwrap();
+    assert_eq!(
+        (text, end.code),
+        (
+            "{root}/state/skillrun/audit.jsonl:5: is longer than 16MiB\n\
+             broken: 5 lines in 1 file\n",
+            1
+        )
+    );
+    log.set_len(length).unwrap();
+    assert_eq!(place.end(&["audit", "verify"]).code, 0);
+}
+
+fn many_processes_rotate_a_full_log_once_and_write_one_chain() {
+    let place = Place::with_script("");
+    // A log from before there was a chain, almost full.
+    let line = format!(
+        "{{\"v\":1,\"event\":\"started\",\"arguments\":\"{}\",\"previous\":null}}\n",
+        "x".repeat(4000)
+    );
+    let count = (64 << 20) / line.len() - 1;
+    place.write(LOG, line.repeat(count));
+    let binary = env!("CARGO_BIN_EXE_skillrun");
+    let steps = format!("for i in $(seq 25); do {binary} run ./skill ../x.py -- $i; done");
+    let children: Vec<_> = (0..6)
+        .map(|_| {
+            let mut command = place.program("/bin/sh");
+            command.env("PATH", "/usr/bin:/bin").stdout(Stdio::null());
+            command.args(["-c", &steps]).spawn().unwrap()
+        })
+        .collect();
+    for child in children {
+        assert_eq!(place.end_of_child(child).code, 126);
+    }
+    let end = place.end(&["audit", "verify", "--json"]);
+    let object: Value = serde_json::from_str(&end.stdout).unwrap();
+    assert_eq!((&object["findings"], end.code), (&json!([]), 0));
+    assert_eq!(object["lines"], json!(count + 150));
+    assert_eq!(object["newest"], json!(count + 150));
+    let files = object["files"].as_array().unwrap();
+    let paths: Vec<_> = files
+        .iter()
+        .map(|file| file["path"].as_str().unwrap())
+        .collect();
+    let [part, live] =
+        ["audit-1.jsonl", "audit.jsonl"].map(|name| format!("{{root}}/state/skillrun/{name}"));
+    assert_eq!(paths, [part, live]);
+}
