@@ -10,6 +10,7 @@ use rustix::termios::{
 };
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 /// No answer is longer.
@@ -18,6 +19,8 @@ const MAX_LINE: usize = 64;
 pub(super) struct Terminal {
     file: File,
     before: Termios,
+    /// Held while somebody is asked.
+    _turn: OwnedFd,
 }
 
 /// What a person did.
@@ -37,15 +40,21 @@ impl Terminal {
         }
         let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOCTTY;
         let file = File::from(rustix::fs::open("/dev/tty", flags, Mode::empty()).ok()?);
-        // One question at a time: another process may be asking here too.
-        flock(&file, FlockOperation::LockExclusive).ok()?;
+        // One question at a time: another process may be asking here too. `/dev/tty` is one file for all
+        // terminals, and our standard error may be held open by others; this is neither.
+        let turn = rustix::fs::open("/proc/self/fd/2", flags, Mode::empty()).ok()?;
+        flock(&turn, FlockOperation::LockExclusive).ok()?;
         let before = tcgetattr(&file).ok()?;
         let mut silent = before.clone();
         silent
             .local_modes
             .remove(LocalModes::ISIG | LocalModes::ICANON | LocalModes::ECHO);
         tcsetattr(&file, OptionalActions::Now, &silent).ok()?;
-        Some(Self { file, before })
+        Some(Self {
+            file,
+            before,
+            _turn: turn,
+        })
     }
 
     pub(super) fn print(&mut self, text: &str) -> io::Result<()> {
