@@ -26,6 +26,7 @@ mod audit;
 mod bad_input;
 mod bad_request;
 mod cache;
+mod check;
 mod command_line;
 mod concurrency;
 mod containment;
@@ -57,6 +58,7 @@ fn main() -> ExitCode {
         ("audit", audit::trials()),
         ("bad input", bad_input::trials()),
         ("bad input", bad_request::trials()),
+        ("check", check::trials()),
         ("command line", command_line::trials()),
         ("concurrency", concurrency::trials()),
         ("containment", containment::trials()),

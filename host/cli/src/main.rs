@@ -4,10 +4,12 @@
 //! its own ([`args`]) and becomes what it means in the command's file.
 
 mod args;
+mod check;
 mod doctor;
 mod failure;
 mod list;
 mod places;
+mod prompt;
 mod run;
 mod runtimes;
 mod show;
@@ -28,6 +30,8 @@ fn main() -> ExitCode {
         Command::Run(run) => run::run(*run),
         Command::List(list) => list::list(&list),
         Command::Show(show) => show::show(&show),
+        Command::Check(check) => check::check(&check),
+        Command::Prompt(prompt) => prompt::prompt(&prompt),
         Command::Runtimes(runtimes) => runtimes::runtimes(&runtimes),
         Command::Doctor(doctor) => doctor::doctor(&doctor),
         Command::Completions { shell } => {

@@ -28,12 +28,14 @@
 //! |---|---|
 //! | `grant`, `limits`, `outcome` | what may be touched, how much, what came of it |
 //! | `skill` | a folder with a `SKILL.md`, its scripts, finding them |
+//! | `check`, `prompt` | what a skill is worth before it runs, and how a model is told of it |
 //! | `policy`, `request`, `decision` | what is allowed, what is wanted, whether it may run |
 //! | `audit` | the record of runs and refusals |
 //! | `runtime` | what executes a script, behind one interface |
 //! | `host` | one run from decision to outcome |
 
 mod audit;
+pub mod check;
 mod decision;
 mod error;
 mod files;
@@ -42,12 +44,14 @@ mod host;
 mod limits;
 mod outcome;
 mod policy;
+pub mod prompt;
 mod request;
 mod runtime;
 mod skill;
 mod suggest;
 
 pub use audit::AuditLog;
+pub use check::check;
 pub use decision::{Check, Decision, Permit, Refusal};
 pub use error::Error;
 pub use grant::{Grant, GrantError};
