@@ -248,3 +248,33 @@ fn mentions(words: &mut references::Words, script: &Script, source: &str) {
     let own = script.path().rsplit('/').next().unwrap_or_default();
     words.add(&source.replace(own, ""));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn nothing_that_a_skill_contains_makes_the_readers_panic(
+            text in "([a-z]{1,6}|[\\PC\n\t]|import |from |f'\\{|`\\$\\{|\\$\\(|<<EOF\n|process\\.env|case x in |scripts/|\\]\\(|: ){0,60}"
+        ) {
+            let _ = python::facts(&text);
+            let _ = javascript::facts(&text);
+            let _ = shell::facts(&text);
+            let _ = references::of(&text, &["skill"]);
+            let _ = strict::fields(&format!("---\n{text}\n---\n"));
+        }
+    }
+
+    #[test]
+    fn each_rule_has_a_name_of_its_own() {
+        let ids: std::collections::BTreeSet<_> = Rule::all().iter().map(|rule| rule.id).collect();
+        assert_eq!(ids.len(), Rule::all().len());
+        let kebab = |id: &&str| {
+            id.chars()
+                .all(|c| c.is_ascii_lowercase() || c == '-' || c == '8')
+        };
+        assert!(ids.iter().all(kebab));
+    }
+}

@@ -90,8 +90,8 @@ impl Place<'_> {
             };
             return done(import, state, None);
         }
-        // Names that the package itself gives its files.
-        if name.starts_with('#') {
+        // Names that the package itself gives its files, and a module that stands in its own name.
+        if name.starts_with('#') || name.starts_with("data:") {
             return done(import, Resolved::Skill, None);
         }
         let uses = |word: &str| self.facts.words.contains(word);

@@ -65,7 +65,7 @@ pub(crate) fn fields(document: &str) -> Result<Vec<(Node, Node)>, Broken> {
         return Err(broken(rule, 1, "the front matter is not closed by `---`"));
     };
     read(yaml).or_else(|broken| match broken.rule.id {
-        "yaml-invalid" => read(&indented(yaml)).map_err(|_| broken),
+        "yaml-invalid" => read(&crate::skill::indented(yaml)).map_err(|_| broken),
         _ => Err(broken),
     })
 }
@@ -76,6 +76,13 @@ fn read(yaml: &str) -> Result<Vec<(Node, Node)>, Broken> {
     if let Some((index, _)) = lines.find(|(_, line)| line.chars().any(|c| !is_printable(c))) {
         let message = "the front matter holds a control character";
         return Err(invalid(index + 1, message));
+    }
+    let first = yaml.lines().find(|line| !line.trim().is_empty());
+    if first.is_some_and(|line| line.starts_with("...")) {
+        return Err(invalid(
+            1,
+            "the front matter starts with the end of a document",
+        ));
     }
     let mut reader = Reader {
         events: Parser::new_from_str(yaml),
@@ -287,38 +294,6 @@ impl<'a> Reader<'a> {
 fn stray(line: usize) -> Broken {
     let message = "a tab stands where only spaces may";
     broken(&rules::YAML_INVALID, line, message)
-}
-
-/// The same text with the lines that go on in quotes indented, which changes no value: the reference lets
-/// them start at the margin, and the parser does not.
-fn indented(yaml: &str) -> String {
-    let mut text = String::with_capacity(yaml.len() + 16);
-    let mut open = None;
-    for line in yaml.split_inclusive('\n') {
-        let rest = match open {
-            Some(_) => {
-                text.push(' ');
-                line
-            }
-            None => line
-                .split_once(": ")
-                .map_or("", |(_, value)| value.trim_start()),
-        };
-        text.push_str(line);
-        let mut letters = rest.chars();
-        if open.is_none() {
-            open = letters.next().filter(|c| matches!(c, '"' | '\''));
-        }
-        while let (Some(quote), Some(c)) = (open, letters.next()) {
-            match c {
-                '\\' if quote == '"' => drop(letters.next()),
-                '\'' if quote == c && letters.as_str().starts_with(c) => drop(letters.next()),
-                c if c == quote => open = None,
-                _ => {}
-            }
-        }
-    }
-    text
 }
 
 /// The characters that YAML has.

@@ -13,6 +13,7 @@ mod library;
 mod script;
 
 pub use allowed_tools::AllowedTools;
+pub(crate) use front_matter::indented;
 pub use front_matter::{FrontMatter, Value};
 pub use language::Language;
 pub use library::{Found, Library, Skipped};

@@ -15,7 +15,7 @@ pub(super) const COMMON: &str = "\
     cp csplit cut date dd df diff dir dircolors dirname du egrep env expand expr factor fgrep find \
     fmt fold grep groups gunzip gzip head hostid hostname id install join link ln logname ls md5sum \
     mkdir mkfifo mknod mktemp mv nice nl nohup nproc numfmt od paste pathchk pr printenv ptx \
-    readlink realpath rm rmdir sed seq sh sha1sum sha224sum sha256sum sha384sum sha512sum shred shuf \
+    readlink realpath rm rmdir sed seq setsid sh sha1sum sha224sum sha256sum sha384sum sha512sum shred shuf \
     sleep sort split stat stdbuf stty sum sync tac tail tar tee timeout touch tr truncate tsort tty \
     uname unexpand uniq unlink users vdir wc which who whoami xargs yes zcat";
 /// Words after which a command stands.
@@ -23,6 +23,6 @@ pub(super) const BEFORE_COMMAND: &str = "\
     then do else if elif while until ! time { exec nohup sudo env";
 /// What the shell or the runner sets.
 pub(super) const SET: &str = "\
-    BASH COLUMNS DIRSTACK EUID FUNCNAME GROUPS HISTFILE HOSTNAME HOSTTYPE IFS LINENO LINES MACHTYPE \
+    BASH BASHPID COLUMNS DIRSTACK EUID FUNCNAME GROUPS HISTFILE HOSTNAME HOSTTYPE IFS LINENO LINES MACHTYPE \
     OLDPWD OPTARG OPTERR OPTIND OSTYPE PIPESTATUS PPID PS4 PWD RANDOM REPLY SECONDS SHELL SHELLOPTS \
     SHLVL SRANDOM TERM UID EPOCHSECONDS EPOCHREALTIME COMP_WORDS LC_ALL NO_COLOR";
