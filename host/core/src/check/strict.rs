@@ -78,7 +78,7 @@ fn read(yaml: &str) -> Result<Vec<(Node, Node)>, Broken> {
         return Err(invalid(index + 1, message));
     }
     let first = yaml.lines().find(|line| !line.trim().is_empty());
-    if first.is_some_and(|line| line.starts_with("...")) {
+    if first.is_some_and(|line| line.split(' ').next() == Some("...")) {
         return Err(invalid(
             1,
             "the front matter starts with the end of a document",
@@ -194,8 +194,16 @@ impl<'a> Reader<'a> {
         self.refuse(&event, span)?;
         let kind = match event {
             Event::Scalar(text, style, ..) => {
+                let (start, mut end) = (span.start.index(), span.end.index());
+                // The parser counts the space after a closing quote to the scalar.
+                if matches!(style, ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted) {
+                    let space = |at: usize| self.source.get(at).is_some_and(|c| c.is_whitespace());
+                    while end > start && space(end - 1) {
+                        end -= 1;
+                    }
+                }
                 if style != ScalarStyle::Plain {
-                    self.quoted.push((span.start.index(), span.end.index()));
+                    self.quoted.push((start, end));
                 }
                 // In two plain words the reference sees operators, and no text.
                 match text.as_ref() {
