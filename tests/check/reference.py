@@ -17,7 +17,7 @@ import tempfile
 
 VERSION = "0.1.1"
 # What it fails with itself on documents it does not expect.
-CRASHES = (UnicodeError, AttributeError, TypeError, RecursionError)
+CRASHES = (UnicodeError, AssertionError, AttributeError, TypeError, RecursionError)
 HERE = pathlib.Path(__file__).resolve().parent
 
 # The start of a message, or a part of it, and our name for its rule; the first that fits counts.

@@ -164,6 +164,23 @@ mod tests {
     }
 
     #[test]
+    fn the_name_of_a_folder_closes_no_element() {
+        let around = tempfile::tempdir().unwrap();
+        let folder = around.path().join("a<b>&\n'c'");
+        fs::create_dir(&folder).unwrap();
+        fs::write(
+            folder.join("skill.md"),
+            "---\nname: s\ndescription: d\n---\n",
+        )
+        .unwrap();
+        let block = available_skills([&Skill::load(folder).unwrap()]);
+        let (_, location) = block.split_once("<location>\n").unwrap();
+        assert!(location.ends_with(
+            "/a&lt;b&gt;&amp;\n&#x27;c&#x27;/skill.md\n</location>\n</skill>\n</available_skills>\n"
+        ));
+    }
+
+    #[test]
     fn elements_are_closed_by_us_alone() {
         let (_around, skill) = skill(&[(
             "SKILL.md",
