@@ -30,6 +30,7 @@ mod audit_show;
 mod bad_input;
 mod bad_request;
 mod cache;
+mod check;
 mod command_line;
 mod concurrency;
 mod containment;
@@ -68,6 +69,7 @@ fn main() -> ExitCode {
         ("audit", audit_show::trials()),
         ("bad input", bad_input::trials()),
         ("bad input", bad_request::trials()),
+        ("check", check::trials()),
         ("command line", command_line::trials()),
         ("concurrency", concurrency::trials()),
         ("containment", containment::trials()),

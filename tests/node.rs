@@ -185,6 +185,16 @@ fn table_is_true() -> Result<(), Failed> {
     let ours = Surface::read(&end.stdout)
         .map_err(|error| format!("{error}\n{}{}", end.stdout, end.stderr))?;
     let table = table(&node, &ours);
+    let list = list(&node, &ours);
+    let path = folder().join("../../host/core/src/check/node.modules");
+    let update = std::env::var_os("UPDATE").is_some_and(|update| update == "1");
+    if update {
+        fs::write(&path, &list)?;
+    }
+    let known = fs::read_to_string(&path)?;
+    if known != list {
+        return Err(difference(&known, &list).into());
+    }
     let path = folder().join("../../README.md");
     let readme = fs::read_to_string(&path)?;
     let [start, end] = MARKS.map(|mark| readme.find(mark));
@@ -195,7 +205,7 @@ fn table_is_true() -> Result<(), Failed> {
     if readme[start..end] == table {
         return Ok(());
     }
-    if std::env::var_os("UPDATE").is_some_and(|update| update == "1") {
+    if update {
         fs::write(
             &path,
             format!("{}{table}{}", &readme[..start], &readme[end..]),
@@ -203,6 +213,42 @@ fn table_is_true() -> Result<(), Failed> {
         return Ok(());
     }
     Err(difference(&readme[start..end], &table).into())
+}
+
+/// The names of a module that the sandbox has, and those it lacks.
+fn split<'a>(module: &str, names: &'a [String], ours: &Surface) -> [Vec<&'a str>; 2] {
+    let present = match module {
+        "globals" => Some(&ours.globals),
+        module => ours.modules.get(module).and_then(Option::as_ref),
+    };
+    let unusable = ours.unusable.get(module).map_or(&[][..], Vec::as_slice);
+    let usable = |name: &&str| {
+        let is = |other: &String| other == name;
+        present.is_some_and(|present| present.iter().any(is)) && !unusable.iter().any(is)
+    };
+    let (there, lacking) = names.iter().map(String::as_str).partition(usable);
+    [there, lacking]
+}
+
+/// The list that `check` reads: a line for each module.
+fn list(node: &Surface, ours: &Surface) -> String {
+    let mut list = String::from(
+        "# Node's modules, each as it is in the JavaScript interpreter: whole, partial without these names, granted (each\n\
+         # use asks for that grant), absent. Written by the trial `the_table_of_node_modules_in_the_readme_is_true` with UPDATE=1.\n",
+    );
+    for (module, names) in &node.modules {
+        let names = names.as_deref().unwrap_or_default();
+        let [there, lacking] = split(module, names, ours);
+        let state = match ours.grants.get(module) {
+            Some(grant) if grant.starts_with("net:") => "granted net:HOST".to_owned(),
+            Some(_) => "granted run:COMMAND".to_owned(),
+            None if lacking.is_empty() => "whole".to_owned(),
+            None if there.is_empty() => "absent".to_owned(),
+            None => format!("partial {}", lacking.join(" ")),
+        };
+        let _ = writeln!(list, "{module} {state}");
+    }
+    list
 }
 
 /// The modules that are complete in one row, a row for each that lacks something, the rest in two.
@@ -215,16 +261,8 @@ fn table(node: &Surface, ours: &Surface) -> String {
             "globals" => module.clone(),
             module => format!("`{module}`"),
         };
-        let present = match module.as_str() {
-            "globals" => Some(&ours.globals),
-            module => ours.modules.get(module).and_then(Option::as_ref),
-        };
-        let unusable = ours.unusable.get(&module).map_or(&[][..], Vec::as_slice);
-        let usable = |name: &&String| {
-            present.is_some_and(|present| present.contains(name)) && !unusable.contains(name)
-        };
         let names = names.unwrap_or_default();
-        let (there, lacking): (Vec<&String>, Vec<&String>) = names.iter().partition(usable);
+        let [there, lacking] = split(&module, &names, ours);
         if ours.grants.contains_key(&module) {
             asking.push(title);
         } else if lacking.is_empty() {
@@ -232,11 +270,7 @@ fn table(node: &Surface, ours: &Surface) -> String {
         } else if there.is_empty() {
             absent.push(title);
         } else {
-            let shown: Vec<&str> = lacking
-                .iter()
-                .take(NAMED)
-                .map(|name| name.as_str())
-                .collect();
+            let shown: Vec<&str> = lacking.iter().take(NAMED).copied().collect();
             let more = match lacking.len().saturating_sub(NAMED) {
                 0 => String::new(),
                 more => format!(" and {more} more"),

@@ -12,6 +12,7 @@ Examples:
   git log | skillrun run ./skills/log-digest digest.py
   skillrun list
   skillrun show word-count
+  skillrun check skills
 
 Exit codes of `run`: the script's own; 124 timed out, 125 host error, 126 refused, 127 not found,
 128+N killed by signal N.";
@@ -50,6 +51,10 @@ pub(crate) enum Command {
     Load(Load),
     /// List what people have approved, or take it back
     Approvals(Approvals),
+    /// Check skills against the specification, and tell what their scripts will meet here
+    Check(Check),
+    /// Print what a model is told of skills and their scripts
+    Prompt(Prompt),
     /// List the interpreters, or compile them for this machine ahead of time
     Runtimes(Runtimes),
     /// Show or verify the record of runs and refusals
@@ -72,6 +77,8 @@ impl Command {
             // An agent reads its text, whatever went wrong.
             Self::Load(_) => false,
             Self::Approvals(approvals) => approvals.json(),
+            Self::Check(check) => check.format() == CheckFormat::Json,
+            Self::Prompt(prompt) => prompt.json,
             Self::Runtimes(runtimes) => runtimes.json(),
             Self::Audit(audit) => audit.json(),
             Self::Doctor(doctor) => doctor.json,
@@ -253,6 +260,78 @@ impl Approvals {
             ApprovalsAction::List { json } | ApprovalsAction::Revoke { json, .. } => json,
         }
     }
+}
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  skillrun check skills/word-count
+  skillrun check skills                     # every skill in a folder
+  skillrun check skills --format github     # annotations in a workflow
+  skillrun check skills --format sarif > skills.sarif
+
+Errors are the rules of the specification, as the reference validator has them. What is found by reading
+the scripts is a warning or a note: nothing is run.
+
+Exit codes: 0 no errors, 1 errors (with --strict warnings too), 127 no such skill, 125 host error.";
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = CHECK_EXAMPLES)]
+pub(crate) struct Check {
+    /// The skills: paths, names to look up, or folders that hold skills
+    #[arg(required = true)]
+    pub(crate) skill: Vec<String>,
+    #[command(flatten)]
+    pub(crate) skills: Skills,
+    /// How to print what was found
+    #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
+    pub(crate) format: CheckFormat,
+    /// Print JSON; the same as --format json
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) json: bool,
+    /// Let warnings count as errors for the exit code
+    #[arg(long)]
+    pub(crate) strict: bool,
+}
+
+impl Check {
+    pub(crate) fn format(&self) -> CheckFormat {
+        match self.json {
+            true => CheckFormat::Json,
+            false => self.format,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CheckFormat {
+    Text,
+    Json,
+    /// SARIF 2.1.0
+    Sarif,
+    /// Workflow commands
+    Github,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Prompt {
+    /// The skills: paths, or names to look up [default: all that can be found]
+    pub(crate) skill: Vec<String>,
+    #[command(flatten)]
+    pub(crate) skills: Skills,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = PromptFormat::Markdown)]
+    pub(crate) format: PromptFormat,
+    /// Print JSON: both texts, and what they are made of
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum PromptFormat {
+    /// The scripts of each skill that has some
+    Markdown,
+    /// The skills, as `skills-ref to-prompt` prints them
+    Xml,
 }
 
 #[derive(Debug, ClapArgs)]

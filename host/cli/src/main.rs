@@ -7,11 +7,13 @@ mod approvals;
 mod args;
 mod ask;
 mod audit;
+mod check;
 mod doctor;
 mod failure;
 mod list;
 mod load;
 mod places;
+mod prompt;
 mod run;
 mod runtimes;
 mod show;
@@ -34,6 +36,8 @@ fn main() -> ExitCode {
         Command::Show(show) => show::show(&show),
         Command::Load(load) => load::load(&load),
         Command::Approvals(approvals) => approvals::approvals(&approvals),
+        Command::Check(check) => check::check(&check),
+        Command::Prompt(prompt) => prompt::prompt(&prompt),
         Command::Runtimes(runtimes) => runtimes::runtimes(&runtimes),
         Command::Audit(args) => audit::audit(args),
         Command::Doctor(doctor) => doctor::doctor(&doctor),

@@ -30,6 +30,7 @@
 //! |---|---|
 //! | `grant`, `limits`, `outcome` | what may be touched, how much, what came of it |
 //! | `skill` | a folder with a `SKILL.md`, its scripts, finding them |
+//! | `check`, `prompt` | what a skill is worth before it runs, and how a model is told of it |
 //! | `policy`, `request`, `decision` | what is allowed, what is wanted, whether it may run |
 //! | `approval` | what a person is asked, and what was approved |
 //! | `audit` | the record of runs and refusals, and whether it is as it was written |
@@ -39,6 +40,7 @@
 
 mod approval;
 mod audit;
+pub mod check;
 mod decision;
 mod error;
 mod files;
@@ -48,6 +50,7 @@ mod limits;
 mod load;
 mod outcome;
 mod policy;
+pub mod prompt;
 mod request;
 mod runtime;
 mod skill;
@@ -60,6 +63,7 @@ pub use audit::{
     AuditFiles, AuditFilter, AuditFinding, AuditLine, AuditLog, AuditTime, AuditWrong, LineHash,
     NoAuditTime, NoLineHash, Verification, VerifiedFile,
 };
+pub use check::check;
 pub use decision::{Check, Decision, Permit, Refusal};
 pub use error::Error;
 pub use files::show as show_name;

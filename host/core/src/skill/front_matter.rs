@@ -47,7 +47,7 @@ impl FrontMatter {
         if yaml.len() > MAX_BYTES {
             return Err(format!("the front matter is larger than {MAX_BYTES} bytes"));
         }
-        match load(yaml) {
+        match load(yaml).or_else(|error| load(&indented(yaml)).map_err(|_| error)) {
             Ok(fields) => Ok((
                 Self {
                     fields,
@@ -229,6 +229,38 @@ fn quote_values(yaml: &str) -> String {
     mended
 }
 
+/// The same text with the lines that go on in quotes indented, which changes no value: the reference
+/// validator lets them start at the margin, and the parser does not.
+pub(crate) fn indented(yaml: &str) -> String {
+    let mut text = String::with_capacity(yaml.len() + 16);
+    let mut open = None;
+    for line in yaml.split_inclusive('\n') {
+        let rest = match open {
+            Some(_) => {
+                text.push(' ');
+                line
+            }
+            None => line
+                .split_once(": ")
+                .map_or("", |(_, value)| value.trim_start()),
+        };
+        text.push_str(line);
+        let mut letters = rest.chars();
+        if open.is_none() {
+            open = letters.next().filter(|c| matches!(c, '"' | '\''));
+        }
+        while let (Some(quote), Some(c)) = (open, letters.next()) {
+            match c {
+                '\\' if quote == '"' => drop(letters.next()),
+                '\'' if quote == c && letters.as_str().starts_with(c) => drop(letters.next()),
+                c if c == quote => open = None,
+                _ => {}
+            }
+        }
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -262,6 +294,15 @@ mod tests {
             parse("\u{feff}---\r\nname: a\r\ndescription: b\r\n---\r\ntext").unwrap();
         assert_eq!(matter.text("description"), Some("b"));
         assert_eq!(body, "text");
+    }
+
+    #[test]
+    fn quoted_text_may_go_on_at_the_margin() {
+        let (matter, _) =
+            parse("---\nname: a\ndescription: \"one\ntwo: \\\"x\\\"\nthree\"\nlicense: 'it''s\nmine'\n---\n").unwrap();
+        assert_eq!(matter.text("description"), Some("one two: \"x\" three"));
+        assert_eq!(matter.text("license"), Some("it's mine"));
+        assert!(matter.warnings.is_empty());
     }
 
     #[test]

@@ -47,14 +47,13 @@ impl Library {
 
     /// Finds a skill by path (anything with a separator, `.` or `..`) or by name.
     pub fn find(&self, wanted: &str) -> Result<Found, SkillError> {
-        let is_path = wanted.contains(['/', '\\']) || matches!(wanted, "." | "..");
-        if is_path {
+        if is_path(wanted) {
             return Ok(Found {
                 skill: Arc::new(Skill::load(wanted)?),
                 shadowed: Vec::new(),
             });
         }
-        if wanted.is_empty() || wanted.contains('\0') {
+        if !is_name(wanted) {
             return Err(self.not_found(wanted));
         }
         let mut folders = self
@@ -72,6 +71,35 @@ impl Library {
             skill: Arc::new(Skill::load(path)?),
             shadowed,
         })
+    }
+
+    /// The folder that a path or a name means, whatever is in it; a name that no skill has may be that
+    /// of a folder here.
+    pub fn locate(&self, wanted: &str) -> Result<PathBuf, SkillError> {
+        let path = Path::new(wanted);
+        if is_path(wanted) {
+            return match path.try_exists() {
+                Ok(false) => Err(SkillError::NotFound {
+                    name: wanted.to_owned(),
+                    hint: "no such folder".into(),
+                }),
+                _ => Ok(path.to_owned()),
+            };
+        }
+        let mut folders = self.folders.iter().map(|folder| folder.join(wanted));
+        match folders.find(|path| is_name(wanted) && path.is_dir()) {
+            Some(path) => Ok(path),
+            None => match self.find(wanted) {
+                Ok(found) => Ok(found.skill.path().to_owned()),
+                Err(_) if is_name(wanted) && path.exists() => Ok(path.to_owned()),
+                Err(error) => Err(error),
+            },
+        }
+    }
+
+    /// Every folder that looks like a skill, each place in name order.
+    pub fn paths(&self) -> Vec<PathBuf> {
+        self.candidates()
     }
 
     /// Every skill, each folder in name order, and what had to be skipped.
@@ -151,6 +179,14 @@ impl Library {
             hint,
         }
     }
+}
+
+fn is_path(wanted: &str) -> bool {
+    wanted.contains(['/', '\\']) || matches!(wanted, "." | "..")
+}
+
+fn is_name(wanted: &str) -> bool {
+    !wanted.is_empty() && !wanted.contains('\0')
 }
 
 fn holds_skill(path: &Path) -> bool {

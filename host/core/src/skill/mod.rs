@@ -13,11 +13,12 @@ mod library;
 mod script;
 
 pub use allowed_tools::AllowedTools;
+pub(crate) use front_matter::indented;
 pub use front_matter::{FrontMatter, Value};
 pub use language::Language;
 pub use library::{Found, Library, Skipped};
-pub(crate) use script::NoScript;
 pub use script::Script;
+pub(crate) use script::{NoScript, discover};
 
 use crate::files;
 use cap_std::ambient_authority;
@@ -37,7 +38,7 @@ const FIELDS: [&str; 7] = [
     "version",
 ];
 /// Instructions are meant for a model's context; a megabyte is no instruction.
-const MAX_SKILL_MD: u64 = 1024 * 1024;
+pub(crate) const MAX_SKILL_MD: u64 = 1024 * 1024;
 
 /// A loaded skill.
 #[derive(Debug)]
@@ -84,20 +85,7 @@ impl Skill {
             path: asked.to_owned(),
             why,
         };
-        let path = asked.canonicalize().map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => SkillError::NotFound {
-                name: asked.display().to_string(),
-                hint: "no such folder".into(),
-            },
-            _ => invalid(files::plain(&error)),
-        })?;
-        if !path.is_dir() {
-            return Err(invalid(
-                "it is a file; name the folder that holds SKILL.md".into(),
-            ));
-        }
-        let root = Dir::open_ambient_dir(&path, ambient_authority())
-            .map_err(|error| invalid(files::plain(&error)))?;
+        let (path, root) = open(asked)?;
         let document = read_skill_md(&root).map_err(invalid)?;
         let (front_matter, body) =
             FrontMatter::parse(&document).map_err(|why| invalid(format!("SKILL.md: {why}")))?;
@@ -259,6 +247,14 @@ impl Skill {
             .collect()
     }
 
+    /// The name of its document: `SKILL.md`, or `skill.md` where that is not there.
+    pub(crate) fn document_name(&self) -> &'static str {
+        match self.root.metadata("SKILL.md") {
+            Ok(_) => "SKILL.md",
+            Err(_) => "skill.md",
+        }
+    }
+
     pub(crate) fn root(&self) -> &Dir {
         &self.root
     }
@@ -271,6 +267,29 @@ impl Skill {
     pub(crate) fn find_script(&self, wanted: &str) -> Result<&Script, NoScript> {
         script::find(self.scripts(), &self.root, wanted)
     }
+}
+
+/// The real path of a skill's folder, and the handle through which it is read.
+pub(crate) fn open(asked: &Path) -> Result<(PathBuf, Dir), SkillError> {
+    let invalid = |why: String| SkillError::Invalid {
+        path: asked.to_owned(),
+        why,
+    };
+    let path = asked.canonicalize().map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => SkillError::NotFound {
+            name: asked.display().to_string(),
+            hint: "no such folder".into(),
+        },
+        _ => invalid(files::plain(&error)),
+    })?;
+    if !path.is_dir() {
+        return Err(invalid(
+            "it is a file; name the folder that holds SKILL.md".into(),
+        ));
+    }
+    let root = Dir::open_ambient_dir(&path, ambient_authority())
+        .map_err(|error| invalid(files::plain(&error)))?;
+    Ok((path, root))
 }
 
 fn read_skill_md(root: &Dir) -> Result<String, String> {

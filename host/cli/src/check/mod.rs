@@ -1,0 +1,159 @@
+//! `skillrun check`: whether skills keep the specification, and what their scripts will meet.
+
+mod github;
+mod sarif;
+mod text;
+
+use crate::args::{Check, CheckFormat};
+use crate::failure::Failure;
+use crate::places;
+use serde_json::{Value, json};
+use skillrun::Library;
+use skillrun::check::{Level, Preflight, Report};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// A report, and the folder as it was typed: what is printed is relative to that.
+struct Checked {
+    folder: PathBuf,
+    report: Report,
+}
+
+impl Checked {
+    /// Where a file of the skill is, from where the command was typed.
+    fn place(&self, file: &str) -> PathBuf {
+        match self.folder.to_str() {
+            Some(".") => PathBuf::from(file),
+            _ => self.folder.join(file),
+        }
+    }
+}
+
+pub(crate) fn check(args: &Check) -> Result<u8, Failure> {
+    let library = places::library(&args.skills.folders);
+    let mut folders = Vec::new();
+    for wanted in &args.skill {
+        folders.extend(skills_in(library.locate(wanted)?));
+    }
+    let mut checked = Vec::new();
+    for folder in folders {
+        let report = skillrun::check(&folder)?;
+        checked.push(Checked { folder, report });
+    }
+    let mut out = std::io::stdout().lock();
+    match args.format() {
+        CheckFormat::Text => text::print(&checked, &mut out)?,
+        CheckFormat::Json => writeln!(out, "{}", as_json(&checked))?,
+        CheckFormat::Sarif => writeln!(out, "{}", sarif::log(&checked))?,
+        CheckFormat::Github => github::print(&checked, &mut out)?,
+    }
+    let errors = total(&checked, Level::Error);
+    let warnings = total(&checked, Level::Warning);
+    Ok(u8::from(errors > 0 || (args.strict && warnings > 0)))
+}
+
+/// The skill itself, or the skills in a folder that is none.
+fn skills_in(path: PathBuf) -> Vec<PathBuf> {
+    let holds = |name: &str| path.join(name).symlink_metadata().is_ok();
+    if !path.is_dir() {
+        return vec![document_folder(&path)];
+    }
+    if holds("SKILL.md") || holds("skill.md") {
+        return vec![path];
+    }
+    match Library::new([path.clone()]).paths() {
+        inner if inner.is_empty() => vec![path],
+        inner => inner,
+    }
+}
+
+/// The folder of a skill that was named by its `SKILL.md`.
+pub(crate) fn document_folder(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default();
+    match path.parent() {
+        Some(parent) if name.eq_ignore_ascii_case("skill.md") && path.is_file() => {
+            match parent.as_os_str().is_empty() {
+                true => PathBuf::from("."),
+                false => parent.to_owned(),
+            }
+        }
+        _ => path.to_owned(),
+    }
+}
+
+fn total(checked: &[Checked], level: Level) -> usize {
+    let count = |checked: &Checked| checked.report.count(level);
+    checked.iter().map(count).sum()
+}
+
+fn as_json(all: &[Checked]) -> Value {
+    let counts = |count: &dyn Fn(Level) -> usize| {
+        json!({
+            "errors": count(Level::Error),
+            "warnings": count(Level::Warning),
+            "notes": count(Level::Note),
+        })
+    };
+    let skill = |checked: &Checked| {
+        let report = &checked.report;
+        let findings: Vec<_> = report
+            .findings
+            .iter()
+            .map(|finding| {
+                json!({
+                    "rule": finding.rule.id,
+                    "level": finding.rule.level.word(),
+                    "message": finding.message,
+                    "file": finding.file,
+                    "line": finding.line,
+                })
+            })
+            .collect();
+        json!({
+            "name": report.skill,
+            "path": report.path,
+            "valid": report.is_valid(),
+            "counts": counts(&|level| report.count(level)),
+            "findings": findings,
+            "scripts": report.scripts.iter().map(script).collect::<Vec<_>>(),
+        })
+    };
+    json!({
+        "skills": all.iter().map(skill).collect::<Vec<_>>(),
+        "counts": counts(&|level| total(all, level)),
+    })
+}
+
+fn script(script: &Preflight) -> Value {
+    let imports: Vec<_> = script
+        .imports
+        .iter()
+        .map(|import| {
+            json!({
+                "name": import.name,
+                "line": import.line,
+                "from": import.state.word(),
+                "optional": import.optional,
+                "why": import.why,
+            })
+        })
+        .collect();
+    let wants: Vec<_> = script
+        .wants
+        .iter()
+        .map(|want| {
+            json!({
+                "grant": want.grant.as_ref().map(ToString::to_string),
+                "line": want.line,
+                "why": want.why,
+            })
+        })
+        .collect();
+    json!({
+        "path": script.script,
+        "language": script.language.word(),
+        "runtime": script.runtime.word(),
+        "imports": imports,
+        "wants": wants,
+    })
+}

@@ -1,0 +1,79 @@
+//! `skillrun prompt`: what a model is told of skills and their scripts.
+
+use crate::args::{Prompt, PromptFormat};
+use crate::check::document_folder;
+use crate::failure::{Failure, say};
+use crate::list::printable;
+use crate::places;
+use serde_json::json;
+use skillrun::Skill;
+use skillrun::prompt::{available_scripts, available_skills};
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+pub(crate) fn prompt(args: &Prompt) -> Result<u8, Failure> {
+    let library = places::library(&args.skills.folders);
+    let mut skills: Vec<Arc<Skill>> = Vec::new();
+    for wanted in &args.skill {
+        let path = document_folder(Path::new(wanted));
+        let wanted = path.to_str().unwrap_or(wanted);
+        skills.push(library.find(wanted)?.skill);
+    }
+    if args.skill.is_empty() {
+        let (found, skipped) = library.list();
+        for skip in skipped {
+            say("warning", &format!("skipped: {}", skip.why));
+        }
+        skills = unhidden(found);
+    }
+    let all = || skills.iter().map(AsRef::as_ref);
+    let blocks: Vec<String> = all().filter_map(available_scripts).collect();
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        let skills: Vec<_> = all().map(as_json).collect();
+        let (markdown, xml) = (blocks.join("\n"), available_skills(all()));
+        let object = json!({"skills": skills, "markdown": markdown, "xml": xml});
+        writeln!(out, "{object}")?;
+        return Ok(0);
+    }
+    match args.format {
+        PromptFormat::Markdown => write!(out, "{}", blocks.join("\n"))?,
+        PromptFormat::Xml => write!(out, "{}", available_skills(all()))?,
+    }
+    Ok(0)
+}
+
+/// The skills in the order of their names, without those that another of the same name hides.
+fn unhidden(found: Vec<Arc<Skill>>) -> Vec<Arc<Skill>> {
+    let mut skills: Vec<Arc<Skill>> = Vec::new();
+    for skill in found {
+        match skills.iter().find(|known| known.name() == skill.name()) {
+            None => skills.push(skill),
+            Some(known) => say(
+                "warning",
+                &format!(
+                    "skill `{}` hides `{}`",
+                    printable(&known.path().display().to_string()),
+                    printable(&skill.path().display().to_string())
+                ),
+            ),
+        }
+    }
+    skills.sort_by(|a, b| (a.name(), a.path()).cmp(&(b.name(), b.path())));
+    skills
+}
+
+fn as_json(skill: &Skill) -> serde_json::Value {
+    let scripts: Vec<_> = skill
+        .scripts()
+        .iter()
+        .map(|script| json!({"path": script.path(), "description": skill.describe(script)}))
+        .collect();
+    json!({
+        "name": skill.name(),
+        "description": skill.description(),
+        "path": skill.path(),
+        "scripts": scripts,
+    })
+}

@@ -1,0 +1,280 @@
+//! Whether a skill keeps the specification, and what its scripts will meet here, without
+//! running any of it.
+//!
+//! The first part agrees with the reference validator on what is valid and which rule is broken; its
+//! findings are the only errors. The second reads sources and says *probably*: a program can compute
+//! anything, so nothing that was found by reading is ever an error.
+
+mod facts;
+mod javascript;
+mod modules;
+mod preflight;
+mod python;
+mod references;
+mod resolve;
+mod rules;
+mod shell;
+pub(crate) mod spec;
+pub(crate) mod strict;
+
+pub use preflight::{Import, Preflight, Resolved, Runtime, Want};
+pub use rules::{Level, Rule};
+
+use crate::files::{self, ReadError, show};
+use crate::skill::{self, MAX_SKILL_MD, Script, SkillError};
+use cap_std::fs::Dir;
+use std::path::{Path, PathBuf};
+
+/// A script that is larger was not written to be read.
+const MAX_SOURCE: u64 = 1024 * 1024;
+/// What is read of one skill in all, so that a checked-in build tree does not take minutes.
+const MAX_TOTAL: u64 = 32 * 1024 * 1024;
+/// Scripts that are looked into.
+const MAX_SCRIPTS: usize = 1000;
+
+/// What was found in one skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// The skill's name; that of its folder if it has none.
+    pub skill: String,
+    /// Its folder.
+    pub path: PathBuf,
+    /// What is wrong or good to know.
+    pub findings: Vec<Finding>,
+    /// What each script will meet.
+    pub scripts: Vec<Preflight>,
+}
+
+impl Report {
+    /// How many findings there are of a level.
+    pub fn count(&self, level: Level) -> usize {
+        let of_level = |finding: &&Finding| finding.rule.level == level;
+        self.findings.iter().filter(of_level).count()
+    }
+
+    /// Whether the skill keeps the specification.
+    pub fn is_valid(&self) -> bool {
+        self.count(Level::Error) == 0
+    }
+}
+
+/// One thing that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The rule.
+    pub rule: &'static Rule,
+    /// What is wrong, on what; control characters in names are escaped.
+    pub message: String,
+    /// The file, by its path in the skill.
+    pub file: String,
+    /// The line, where it can be told.
+    pub line: Option<usize>,
+}
+
+/// Checks the skill in the folder `path`, or the one whose `SKILL.md` it is.
+///
+/// A skill that is broken is a [`Report`] with errors; only a folder that is not there, or cannot be
+/// opened, is an error of the call.
+///
+/// ```no_run
+/// let report = skillrun::check("skills/word-count")?;
+/// for finding in &report.findings {
+///     println!("{}: {}: {}", finding.rule.level, finding.rule.id, finding.message);
+/// }
+/// # Ok::<(), skillrun::SkillError>(())
+/// ```
+pub fn check(path: impl AsRef<Path>) -> Result<Report, SkillError> {
+    let asked = path.as_ref();
+    let is_skill_md = |name: &std::ffi::OsStr| name.eq_ignore_ascii_case("skill.md");
+    let asked = match asked.parent() {
+        Some(parent) if asked.is_file() && asked.file_name().is_some_and(is_skill_md) => {
+            if parent.as_os_str().is_empty() {
+                Path::new(".")
+            } else {
+                parent
+            }
+        }
+        _ => asked,
+    };
+    let (path, root) = skill::open(asked)?;
+    // The folder's name is the one that was asked for: a link may give it another.
+    let folder = asked.file_name().or(path.file_name());
+    let folder = folder.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let mut checker = Checker {
+        root,
+        path,
+        left: MAX_TOTAL,
+        findings: Vec::new(),
+    };
+    let (file, document) = checker.skill_md();
+    let fields = document.as_deref().map(strict::fields);
+    let mut name = folder.clone();
+    match fields {
+        None => {}
+        Some(Err(broken)) => checker.find(broken.rule, broken.message, file, broken.line),
+        Some(Ok(fields)) => {
+            name = spec::text_of(&fields, "name").map_or(name, str::to_owned);
+            for (rule, message, line) in spec::breaches(&fields, &folder) {
+                checker.find(rule, message, file, line);
+            }
+        }
+    }
+    let scripts = checker.scripts(
+        file,
+        document.as_deref().unwrap_or_default(),
+        &[&folder, &name],
+    );
+    Ok(Report {
+        skill: name,
+        path: checker.path,
+        findings: checker.findings,
+        scripts,
+    })
+}
+
+struct Checker {
+    root: Dir,
+    path: PathBuf,
+    left: u64,
+    findings: Vec<Finding>,
+}
+
+impl Checker {
+    fn find(&mut self, rule: &'static Rule, message: String, file: &str, line: Option<usize>) {
+        self.findings.push(Finding {
+            rule,
+            message,
+            file: file.to_owned(),
+            line,
+        });
+    }
+
+    /// The name and the text of SKILL.md, if it can be read.
+    fn skill_md(&mut self) -> (&'static str, Option<String>) {
+        for name in ["SKILL.md", "skill.md"] {
+            let (rule, message) = match files::read(&self.root, Path::new(name), MAX_SKILL_MD) {
+                Ok(bytes) => match String::from_utf8(bytes) {
+                    Ok(text) => return (name, Some(text)),
+                    Err(error) => {
+                        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+                        let line = before.iter().filter(|b| **b == b'\n').count() + 1;
+                        let message = format!("{name} is not UTF-8 text");
+                        self.find(&rules::SKILL_MD_NOT_UTF8, message, name, Some(line));
+                        return (name, None);
+                    }
+                },
+                Err(ReadError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => {
+                    continue;
+                }
+                Err(error @ ReadError::TooLarge(_)) => (&rules::SKILL_MD_TOO_LARGE, error),
+                Err(error) => (&rules::SKILL_MD_UNREADABLE, error),
+            };
+            self.find(rule, format!("{name} {message}"), name, None);
+            return (name, None);
+        }
+        let message = "the folder holds no SKILL.md".to_owned();
+        self.find(&rules::SKILL_MD_MISSING, message, "SKILL.md", None);
+        ("SKILL.md", None)
+    }
+
+    /// Looks into the scripts and at what refers to what.
+    fn scripts(&mut self, file: &str, document: &str, names: &[&str]) -> Vec<Preflight> {
+        for (path, line) in references::of(document, names) {
+            if !references::is_there(&self.root, &path) {
+                let message = format!("`{}` is not in the skill", show(&path));
+                self.find(&rules::REFERENCE_MISSING, message, file, Some(line));
+            }
+        }
+        let scripts = skill::discover(&self.root, &self.path);
+        let mut sources = references::Words::default();
+        let mut preflights = Vec::new();
+        let mut unread = scripts.len().saturating_sub(MAX_SCRIPTS);
+        for script in scripts.iter().take(MAX_SCRIPTS) {
+            let path = script.path();
+            let source = match self.read(Path::new(path)) {
+                Ok(Some(source)) => source,
+                Ok(None) => {
+                    unread += 1;
+                    continue;
+                }
+                Err(error) => {
+                    let message = format!("`{}` {error}", show(path));
+                    self.find(&rules::SCRIPT_UNREADABLE, message, path, None);
+                    continue;
+                }
+            };
+            let (preflight, mut remarks) =
+                preflight::preflight(&self.root, &scripts, script, &source);
+            remarks.sort_by_key(|(rule, _, line)| (rule.level, *line));
+            for (rule, message, line) in remarks {
+                self.find(rule, message, path, Some(line));
+            }
+            mentions(&mut sources, script, &source);
+            preflights.push(preflight);
+        }
+        let mut documents = references::Words::default();
+        documents.add(document);
+        for path in references::documents(&self.path) {
+            if let Ok(Some(text)) = self.read(&path) {
+                documents.add(&text);
+            }
+        }
+        for script in references::unmentioned(&scripts, &documents, &sources, &preflights) {
+            let message = format!("nothing in the skill mentions `{}`", show(script.path()));
+            self.find(&rules::SCRIPT_UNREFERENCED, message, script.path(), None);
+        }
+        if unread > 0 {
+            let message = format!(
+                "{unread} scripts were not looked into: there are too many, or they are too large"
+            );
+            self.find(&rules::CHECK_INCOMPLETE, message, file, None);
+        }
+        preflights
+    }
+
+    /// A file of the skill as text; nothing if too much was read already.
+    fn read(&mut self, path: &Path) -> Result<Option<String>, ReadError> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        let bytes = files::read(&self.root, path, MAX_SOURCE)?;
+        self.left = self.left.saturating_sub(bytes.len() as u64 + 1);
+        Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+    }
+}
+
+/// What a script mentions, besides itself.
+fn mentions(words: &mut references::Words, script: &Script, source: &str) {
+    let own = script.path().rsplit('/').next().unwrap_or_default();
+    words.add(&source.replace(own, ""));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn nothing_that_a_skill_contains_makes_the_readers_panic(
+            text in "([a-z]{1,6}|[\\PC\n\t]|import |from |f'\\{|`\\$\\{|\\$\\(|<<EOF\n|process\\.env|case x in |scripts/|\\]\\(|: ){0,60}"
+        ) {
+            let _ = python::facts(&text);
+            let _ = javascript::facts(&text);
+            let _ = shell::facts(&text);
+            let _ = references::of(&text, &["skill"]);
+            let _ = strict::fields(&format!("---\n{text}\n---\n"));
+        }
+    }
+
+    #[test]
+    fn each_rule_has_a_name_of_its_own() {
+        let ids: std::collections::BTreeSet<_> = Rule::all().iter().map(|rule| rule.id).collect();
+        assert_eq!(ids.len(), Rule::all().len());
+        let kebab = |id: &&str| {
+            id.chars()
+                .all(|c| c.is_ascii_lowercase() || c == '-' || c == '8')
+        };
+        assert!(ids.iter().all(kebab));
+    }
+}

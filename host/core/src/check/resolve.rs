@@ -1,0 +1,180 @@
+//! Where imports come from: the skill, the library of the language, a package, or nowhere.
+
+use super::facts::{Facts, Imported};
+use super::modules::{self, Library};
+use super::preflight::{Import, Resolved};
+use crate::skill::{Language, Script};
+use cap_std::fs::Dir;
+use std::path::{Component, Path, PathBuf};
+
+/// Where a script's imports are looked for.
+pub(super) struct Place<'a> {
+    pub(super) root: &'a Dir,
+    pub(super) scripts: &'a [Script],
+    pub(super) folder: &'a Path,
+    pub(super) facts: &'a Facts,
+}
+
+impl Place<'_> {
+    fn is_file(&self, path: &Path) -> bool {
+        let plain = inside(path);
+        plain.is_some_and(|path| self.root.metadata(path).is_ok_and(|meta| meta.is_file()))
+    }
+
+    fn is_dir(&self, path: &Path) -> bool {
+        let plain = inside(path);
+        plain.is_some_and(|path| self.root.metadata(path).is_ok_and(|meta| meta.is_dir()))
+    }
+
+    /// Where a Python module comes from.
+    pub(super) fn python(&self, import: &Imported) -> Import {
+        let bare = import.name.trim_start_matches('.');
+        let dots = import.name.len() - bare.len();
+        let top = bare.split('.').next().unwrap_or_default();
+        let mut folder = self.folder.to_owned();
+        for _ in 1..dots {
+            folder.push("..");
+        }
+        let plain = !top.is_empty() && top.chars().all(|c| c.is_alphanumeric() || c == '_');
+        let beside = |folder: &Path| {
+            let module = folder.join(top);
+            plain && (self.is_file(&module.with_extension("py")) || self.is_dir(&module))
+        };
+        if beside(&folder) {
+            return done(import, Resolved::Skill, None);
+        }
+        if dots > 0 {
+            // `from . import x` may also name what `__init__.py` defines.
+            let defined = self.is_file(&folder.join("__init__.py"));
+            let state = if defined {
+                Resolved::Skill
+            } else {
+                Resolved::Missing
+            };
+            return done(import, state, None);
+        }
+        match modules::python(bare) {
+            Some(Library::Whole) => return done(import, Resolved::Library, None),
+            Some(Library::Limited(why)) => return done(import, Resolved::Limited, Some(why)),
+            Some(Library::Absent(why)) => return done(import, Resolved::Absent, Some(why)),
+            None => {}
+        }
+        // A script that changes where modules are looked for may find it anywhere in the skill.
+        let anywhere = |script: &Script| {
+            script.language() == Language::Python
+                && (script.name() == top
+                    || script
+                        .path()
+                        .split('/')
+                        .rev()
+                        .skip(1)
+                        .any(|part| part == top))
+        };
+        if self.facts.moves_path && self.scripts.iter().any(anywhere) {
+            return done(import, Resolved::Skill, None);
+        }
+        let state = match modules::is_native_python(top) {
+            true => Resolved::Native,
+            false => Resolved::Missing,
+        };
+        done(import, state, None)
+    }
+
+    /// Where a JavaScript module comes from.
+    pub(super) fn javascript(&self, import: &Imported) -> Import {
+        let name = import.name.as_str();
+        if name.starts_with("./") || name.starts_with("../") || name == "." || name == ".." {
+            let state = match self.module(&self.folder.join(name)) {
+                true => Resolved::Skill,
+                false => Resolved::Missing,
+            };
+            return done(import, state, None);
+        }
+        // Names that the package itself gives its files, and a module that stands in its own name.
+        if name.starts_with('#') || name.starts_with("data:") {
+            return done(import, Resolved::Skill, None);
+        }
+        let uses = |word: &str| self.facts.words.contains(word);
+        match modules::node(name, uses) {
+            Some(Library::Whole) => return done(import, Resolved::Library, None),
+            Some(Library::Limited(why)) => return done(import, Resolved::Limited, Some(why)),
+            Some(Library::Absent(why)) => return done(import, Resolved::Absent, Some(why)),
+            None => {}
+        }
+        let parts = if name.starts_with('@') { 2 } else { 1 };
+        let package: Vec<&str> = name.split('/').take(parts).collect();
+        let package = package.join("/");
+        let mut folder = Some(self.folder);
+        while let Some(at) = folder {
+            let home = at.join("node_modules").join(&package);
+            if self.is_dir(&home) {
+                let native =
+                    self.is_file(&home.join("binding.gyp")) || modules::is_native_npm(&package);
+                let state = if native {
+                    Resolved::Native
+                } else {
+                    Resolved::Package
+                };
+                return done(import, state, None);
+            }
+            folder = at.parent();
+        }
+        let state = match modules::is_native_npm(&package) {
+            true => Resolved::Native,
+            false => Resolved::Missing,
+        };
+        done(import, state, None)
+    }
+
+    /// Whether a path leads to a module: as it is, with an extension, or as a folder.
+    fn module(&self, path: &Path) -> bool {
+        let extensions = ["js", "json", "cjs", "ts", "cts", "mts", "mjs"];
+        let with = |path: &Path, extension: &str| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(".");
+            name.push(extension);
+            PathBuf::from(name)
+        };
+        // `x.js` in TypeScript is what `x.ts` becomes.
+        let compiled = match path.extension().and_then(|extension| extension.to_str()) {
+            Some("js") => Some("ts"),
+            Some("mjs") => Some("mts"),
+            Some("cjs") => Some("cts"),
+            _ => None,
+        };
+        self.is_file(path)
+            || extensions
+                .iter()
+                .any(|extension| self.is_file(&with(path, extension)))
+            || compiled.is_some_and(|extension| self.is_file(&path.with_extension(extension)))
+            || self.is_file(&path.join("package.json"))
+            || extensions
+                .iter()
+                .any(|extension| self.is_file(&with(&path.join("index"), extension)))
+    }
+}
+
+fn done(import: &Imported, state: Resolved, why: Option<String>) -> Import {
+    Import {
+        name: import.name.clone(),
+        line: import.line,
+        state,
+        optional: import.optional,
+        why: why.filter(|why| !why.is_empty()),
+    }
+}
+
+/// A path without `.` and `..`, if it does not lead out of the skill.
+pub(super) fn inside(path: &Path) -> Option<PathBuf> {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::Normal(part) => plain.push(part),
+            Component::CurDir => {}
+            Component::ParentDir if plain.pop() => {}
+            _ => return None,
+        }
+    }
+    (!plain.as_os_str().is_empty() && !path.as_os_str().as_encoded_bytes().contains(&0))
+        .then_some(plain)
+}

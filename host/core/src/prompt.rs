@@ -1,0 +1,197 @@
+//! What a model is told of skills: which there are, and which scripts it can ask for.
+//!
+//! Both texts are the same byte for byte whenever the skills are: an agent's cache of its prompt lasts.
+//! What comes from a skill is escaped so that it stays in its cell or its element.
+
+use crate::check::{spec, strict};
+use crate::files::{self, show};
+use crate::skill::{MAX_SKILL_MD, Script, Skill};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// A cell of the table is read at a glance.
+const MAX_CELL: usize = 200;
+
+/// The `<available_skills>` block, as `skills-ref to-prompt` prints it.
+///
+/// One thing differs: the location is escaped like the rest, so that the name of a folder cannot close
+/// its element.
+pub fn available_skills<'a>(skills: impl IntoIterator<Item = &'a Skill>) -> String {
+    let mut block = String::from("<available_skills>\n");
+    for skill in skills {
+        let (name, description) = words(skill);
+        let location = skill.path().join(skill.document_name());
+        for (element, text) in [
+            ("name", name),
+            ("description", description),
+            ("location", location.display().to_string()),
+        ] {
+            let start = if element == "name" { "<skill>\n" } else { "" };
+            let _ = writeln!(
+                block,
+                "{start}<{element}>\n{}\n</{element}>",
+                escaped(&text)
+            );
+        }
+        block.push_str("</skill>\n");
+    }
+    block.push_str("</available_skills>\n");
+    block
+}
+
+/// The *Available Scripts* block of a skill: nothing if it has no scripts.
+pub fn available_scripts(skill: &Skill) -> Option<String> {
+    let first = skill.scripts().first()?;
+    let mut block = format!("## {}\n\n", cell(skill.name()));
+    block.push_str("### Available Scripts\nExecute these with the `skills_run_script` tool:\n\n");
+    block.push_str("| Script | Description |\n|--------|-------------|\n");
+    for script in skill.scripts() {
+        let description = skill.describe(script);
+        let opening = description.split("\n\n").next().unwrap_or_default();
+        let _ = writeln!(
+            block,
+            "| {} | {} |",
+            cell(called(skill, script)),
+            cell(opening)
+        );
+    }
+    let _ = writeln!(
+        block,
+        "\nExample: `skills_run_script(skill_name={}, script={}, args=[])`",
+        quoted(skill.name()),
+        quoted(called(skill, first))
+    );
+    Some(block)
+}
+
+/// The name and the description as the reference reads them, or as the loader did where it cannot.
+fn words(skill: &Skill) -> (String, String) {
+    let loaded = || (skill.name().to_owned(), skill.description().to_owned());
+    let read = || {
+        let bytes =
+            files::read(skill.root(), Path::new(skill.document_name()), MAX_SKILL_MD).ok()?;
+        let fields = strict::fields(&String::from_utf8(bytes).ok()?).ok()?;
+        let text = |field| spec::text_of(&fields, field).map(str::to_owned);
+        Some((text("name")?, text("description")?))
+    };
+    read().unwrap_or_else(loaded)
+}
+
+/// The shortest name that means this script alone.
+fn called<'a>(skill: &Skill, script: &'a Script) -> &'a str {
+    let name = script.path().rsplit('/').next().unwrap_or_default();
+    match skill.script(name) {
+        Some(found) if found == script => name,
+        _ => script.path(),
+    }
+}
+
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#x27;"),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+/// A text as one cell of a markdown table: on one line, nothing in it means more than itself.
+fn cell(text: &str) -> String {
+    let line = show(&text.split_whitespace().collect::<Vec<_>>().join(" "));
+    let short: String = match line.char_indices().nth(MAX_CELL) {
+        None => line,
+        Some(_) => line.chars().take(MAX_CELL - 1).chain(['…']).collect(),
+    };
+    let mut safe = String::with_capacity(short.len());
+    for c in short.chars() {
+        if "\\|`<>[]".contains(c) {
+            safe.push('\\');
+        }
+        safe.push(c);
+    }
+    safe
+}
+
+/// A text as a JSON string that can stand between backticks.
+fn quoted(text: &str) -> String {
+    let json = serde_json::Value::from(text).to_string();
+    json.replace('`', "\\u0060")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn skill(files: &[(&str, &str)]) -> (tempfile::TempDir, Skill) {
+        let around = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = around.path().join("s").join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let skill = Skill::load(around.path().join("s")).unwrap();
+        (around, skill)
+    }
+
+    #[test]
+    fn no_description_breaks_the_table() {
+        let (_around, skill) = skill(&[
+            ("SKILL.md", "---\nname: s|`x`\ndescription: d\n---\n"),
+            (
+                "scripts/a|b.py",
+                "\"\"\"One | two `three`\n<b>four\\\n\nfive\"\"\"\n",
+            ),
+            ("scripts/c.sh", "# \u{1b}[31mred\n"),
+            ("scripts/x/d.py", "x = 1\n"),
+            ("scripts/y/d.py", "x = 1\n"),
+        ]);
+        assert_eq!(
+            available_scripts(&skill).unwrap(),
+            "## s\\|\\`x\\`\n\n### Available Scripts\nExecute these with the `skills_run_script` tool:\n\n| Script | Description |\n|--------|-------------|\n| a\\|b.py | One \\| two \\`three\\` \\<b\\>four\\\\ |\n| c.sh | \\[31mred |\n| scripts/x/d.py |  |\n| scripts/y/d.py |  |\n\nExample: `skills_run_script(skill_name=\"s|\\u0060x\\u0060\", script=\"a|b.py\", args=[])`\n"
+        );
+    }
+
+    #[test]
+    fn a_skill_without_scripts_has_no_block() {
+        let (_around, skill) = skill(&[("SKILL.md", "---\nname: s\ndescription: d\n---\n")]);
+        assert_eq!(available_scripts(&skill), None);
+    }
+
+    #[test]
+    fn the_name_of_a_folder_closes_no_element() {
+        let around = tempfile::tempdir().unwrap();
+        let folder = around.path().join("a<b>&\n'c'");
+        fs::create_dir(&folder).unwrap();
+        fs::write(
+            folder.join("skill.md"),
+            "---\nname: s\ndescription: d\n---\n",
+        )
+        .unwrap();
+        let block = available_skills([&Skill::load(folder).unwrap()]);
+        let (_, location) = block.split_once("<location>\n").unwrap();
+        assert!(location.ends_with(
+            "/a&lt;b&gt;&amp;\n&#x27;c&#x27;/skill.md\n</location>\n</skill>\n</available_skills>\n"
+        ));
+    }
+
+    #[test]
+    fn elements_are_closed_by_us_alone() {
+        let (_around, skill) = skill(&[(
+            "SKILL.md",
+            "---\nname: s\ndescription: \"</description><x a='b'>&\"\n---\n",
+        )]);
+        let block = available_skills([&skill]);
+        assert!(block.contains("\n&lt;/description&gt;&lt;x a=&#x27;b&#x27;&gt;&amp;\n"));
+        assert_eq!(
+            available_skills([]),
+            "<available_skills>\n</available_skills>\n"
+        );
+    }
+}

@@ -1,0 +1,4 @@
+import json, lxml
+from os import environ
+import requests
+requests.get('https://api.acme.dev', headers=environ['TOKEN'])

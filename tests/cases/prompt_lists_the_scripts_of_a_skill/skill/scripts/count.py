@@ -1,0 +1,4 @@
+"""Counts words.
+
+Usage: count.py FILE
+"""

@@ -1,0 +1,1 @@
+# Sorts | cuts `lines`.

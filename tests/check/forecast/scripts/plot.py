@@ -1,0 +1,2 @@
+"""Draws temperatures as a PNG."""
+import matplotlib.pyplot as plt
