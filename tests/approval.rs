@@ -471,6 +471,15 @@ fn a_session_of_an_odd_name_is_one_line_in_the_log() {
     let log = place.audit();
     assert_eq!(log.len(), 1);
     assert_eq!(log[0]["chat"], "\u{1b}[2J\"}\n{");
+    let endless = Request {
+        chat: "c".repeat(1025),
+        ..request(&place, "main.py")
+    };
+    let refused = refusal(host.decide(&Policy::default(), endless).unwrap());
+    assert_eq!(
+        refused.message,
+        "the chat has a name of more than 1024 bytes"
+    );
     let other = Request {
         world: "a".into(),
         chat: "b\u{1b}[2J\"}\n{".into(),

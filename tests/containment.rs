@@ -1,6 +1,7 @@
 //! What a script cannot reach, where the attack needs a second hand: one that moves folders while
 //! the script runs, or that listens whether somebody connects.
 
+use crate::library;
 use crate::place::{End, Place};
 use crate::setup;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -19,6 +20,7 @@ trials! {
     a_script_cannot_change_the_cache_through_a_workspace_around_it,
     a_folder_exchanged_for_a_link_again_and_again_never_leads_into_the_skill,
     a_policy_in_the_skill_is_not_read_by_a_caller_who_stands_in_it,
+    a_link_in_a_granted_directory_gives_nothing_that_lies_elsewhere,
     a_workspace_inside_the_skill_is_writable_and_the_skill_is_not,
     randomness_differs_from_run_to_run,
     nothing_is_kept_between_runs,
@@ -305,6 +307,48 @@ fn a_folder_exchanged_for_a_link_again_and_again_never_leads_into_the_skill() {
     });
     assert_eq!((end.stdout.as_str(), end.stderr.as_str()), ("tried\n", ""));
     assert_eq!(state(), before);
+}
+
+fn a_link_in_a_granted_directory_gives_nothing_that_lies_elsewhere() {
+    let place = Place::with_script("");
+    place.write("data/in/a", "");
+    place.write("secret/b", "");
+    let links = "symlink ../secret data/out\nsymlink in data/alias\nsymlink data granted\n\
+                 symlink ../../secret/b data/in/file";
+    setup::prepare(place.root(), links).unwrap();
+    let (host, skill) = (library::host(&place), library::skill(&place));
+    let policy = skillrun::Policy::parse(
+        "allow = [\"read:./data\", \"read:./granted\"]",
+        place.root(),
+    )
+    .unwrap();
+    for (path, holds) in [
+        ("data", true),
+        ("data/in", true),
+        ("data/alias", true),
+        ("granted", true),
+        ("granted/in", true),
+        ("data/out", false),
+        ("granted/out", false),
+        ("data/in/file", false),
+    ] {
+        let request = skillrun::Request {
+            grants: vec![format!("read:{}", place.text(path)).parse().unwrap()],
+            ..skillrun::Request::typed(&skill, "main.py")
+        };
+        match host.decide(&policy, request).unwrap() {
+            skillrun::Decision::Permitted(_) => assert!(holds, "{path}"),
+            skillrun::Decision::Refused(refusal) => {
+                assert!(!holds, "{path}: {refusal}");
+                assert_eq!(refusal.check, skillrun::Check::Grants);
+                assert!(
+                    refusal.message.ends_with("out of what the policy grants"),
+                    "{refusal}"
+                );
+            }
+            other => panic!("{other:?}"),
+        }
+    }
 }
 
 fn a_policy_in_the_skill_is_not_read_by_a_caller_who_stands_in_it() {

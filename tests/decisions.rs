@@ -3,12 +3,13 @@
 
 use crate::library::{host, skill};
 use crate::place::Place;
-use skillrun::{AskedBy, Check, Decision, Policy, Request, Tier};
+use skillrun::{AskedBy, Check, Decision, Grant, Limits, Policy, Request, Tier};
 use std::fmt::Write as _;
 use std::path::Path;
 
 trials! {
     every_combination_of_policy_tools_approval_and_isolation_is_decided_as_the_table_says,
+    r9s_the_fields_of_a_script_policy_mean_what_the_readme_says,
 }
 
 /// What is asked to run, and where.
@@ -99,6 +100,56 @@ fn every_combination_of_policy_tools_approval_and_isolation_is_decided_as_the_ta
     assert_eq!(table.lines().count(), expected.lines().count());
 }
 
+/// Each field with what it allows, and the twin without it.
+fn r9s_the_fields_of_a_script_policy_mean_what_the_readme_says() {
+    let place = Place::with_script("");
+    place.write("skill/scripts/a.sh", "");
+    place.write("folder/a", "");
+    let (host, skill) = (host(&place), skill(&place));
+    let write: Grant = format!("write:{}", place.text("folder")).parse().unwrap();
+    let network: Grant = "net:*".parse().unwrap();
+    let late = Limits {
+        time: std::time::Duration::from_secs(31),
+        ..Limits::default()
+    };
+    let agent = |script: &str| Request::new(&skill, script);
+    let of = |grant: &Grant, script: &str| Request {
+        grants: vec![grant.clone()],
+        ..Request::typed(&skill, script)
+    };
+    let timed = Request {
+        limits: Some(late),
+        ..Request::typed(&skill, "main.py")
+    };
+    for (request, policy, decided) in [
+        // allow_scripts
+        (agent("main.py"), "interpreters = []", "interpreter"),
+        (agent("main.py"), "approval = \"never\"", "runs"),
+        (agent("main.py"), "approval = \"first-run\"", "asks"),
+        // allow_network
+        (of(&network, "a.sh"), "", "grants"),
+        (of(&network, "a.sh"), "allow = [\"net:*\"]", "runs"),
+        // allow_filesystem
+        (of(&write, "main.py"), "", "grants"),
+        (
+            of(&write, "main.py"),
+            "allow = [\"write:./folder\"]",
+            "runs",
+        ),
+        // timeout_seconds
+        (timed.clone(), "[limits]\ntime = \"30s\"", "limits"),
+        (timed, "[limits]\ntime = \"31s\"", "runs"),
+    ] {
+        let policy = Policy::parse(policy, place.root()).unwrap();
+        let found = word(&host, host.decide(&policy, request).unwrap());
+        assert_eq!(found, decided, "{policy:?}");
+    }
+    // allowed_commands
+    let policy = Policy::parse("allow = [\"run:git\"]", place.root()).unwrap();
+    assert!(policy.allows("skill", &"run:git".parse().unwrap()));
+    assert!(!policy.allows("skill", &"run:say".parse().unwrap()));
+}
+
 fn word(host: &skillrun::Host, decision: Decision) -> &'static str {
     match decision {
         Decision::Permitted(_) => "runs",
@@ -110,6 +161,7 @@ fn word(host: &skillrun::Host, decision: Decision) -> &'static str {
             Check::Interpreter => "interpreter",
             Check::AllowedTools => "tools",
             Check::Grants => "grants",
+            Check::Limits => "limits",
             Check::Isolation => "isolation",
             Check::Runtime => "runtime",
             other => panic!("{other:?}: {refusal}"),

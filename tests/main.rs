@@ -25,7 +25,6 @@ macro_rules! trials {
 mod approval;
 mod audit;
 mod audit_chain;
-mod audit_killed;
 mod audit_show;
 mod bad_input;
 mod bad_request;
@@ -39,6 +38,7 @@ mod decisions;
 mod engine;
 mod folder;
 mod javascript;
+mod killed;
 mod library;
 mod limits;
 mod load;
@@ -65,7 +65,7 @@ fn main() -> ExitCode {
         ("approval", approval::trials()),
         ("audit", audit::trials()),
         ("audit", audit_chain::trials()),
-        ("audit", audit_killed::trials()),
+        ("audit", killed::trials()),
         ("audit", audit_show::trials()),
         ("bad input", bad_input::trials()),
         ("bad input", bad_request::trials()),

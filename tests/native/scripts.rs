@@ -246,7 +246,7 @@ fn arguments_that_the_kernel_hands_to_no_program_are_refused() {
     let place = bash("echo $# ${#1}\n");
     let host = host(&place);
     let decide = |args: Vec<String>| {
-        let mut request = Request::new(&skill(&place), "main.sh");
+        let mut request = Request::typed(&skill(&place), "main.sh");
         request.args = args;
         match host.decide(&Policy::default(), request).unwrap() {
             Decision::Permitted(permit) => block_on(host.run(permit)).unwrap().stdout,
@@ -299,7 +299,7 @@ fn a_workspace_that_no_private_user_can_have_is_refused() {
 fn the_last_output_of_a_script_waits_for_its_reader() {
     let place = bash("head -c 160000 /dev/zero\n");
     let host = host(&place);
-    let request = Request::new(&skill(&place), "main.sh");
+    let request = Request::typed(&skill(&place), "main.sh");
     let permit = permitted(&host, &Policy::default(), request);
     let (sink, mut queue) = tokio::sync::mpsc::channel(1);
     let live = Live {

@@ -65,6 +65,18 @@ pub(crate) fn doctor(args: &Doctor) -> Result<u8, Failure> {
         good: true,
         text: places::audit()?.display().to_string(),
     });
+    let (good, text) = match host.approvals().list() {
+        Ok(all) => (
+            true,
+            format!("{} in {}", all.len(), places::approvals()?.display()),
+        ),
+        Err(error) => (false, error.to_string()),
+    };
+    findings.push(Finding {
+        name: "approvals",
+        good,
+        text,
+    });
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;

@@ -18,6 +18,7 @@ pub(crate) struct Keeper {
 }
 
 pub(crate) fn main() {
+    sys::close_inherited();
     sys::hold_off_signals();
     // It was executed by the number of a handle, which is what it would be called otherwise.
     let _ = rustix::thread::set_name(c"skillrun-keeper");

@@ -152,6 +152,9 @@ fn restrict(
 fn limit(plan: &Plan) -> Result<(), Unable> {
     let limits = &plan.limits;
     let cpu = limits.time.as_secs().saturating_add(2);
+    // The first process of a namespace counts there, and is none of the program's.
+    let first = u64::from(plan.backend == Backend::Namespaces);
+    let processes = u64::from(limits.processes) + first;
     let all = [
         (Resource::Core, 0),
         (Resource::Memlock, 0),
@@ -161,7 +164,7 @@ fn limit(plan: &Plan) -> Result<(), Unable> {
         (Resource::Data, limits.memory),
         // The watch is exact; this one ends what it might lose.
         (Resource::Cpu, cpu),
-        (Resource::Nproc, limits.processes.into()),
+        (Resource::Nproc, processes),
     ];
     for (resource, most) in all {
         let limit = Rlimit {

@@ -163,6 +163,12 @@ pub(crate) fn landlock_version() -> i32 {
     i32::try_from(version).unwrap_or(0).max(0)
 }
 
+/// Closes what a host left open by mistake, before this program has opened anything.
+pub(crate) fn close_inherited() {
+    // SAFETY: called first of all, so no value of this program owns any of these handles.
+    unsafe { libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, 0u32) };
+}
+
 /// Has every handle but the first three closed when another program takes over.
 pub(crate) fn close_handles_on_exec() -> io::Result<()> {
     // SAFETY: no handle is closed now; those that this process owns stay valid until it is replaced.

@@ -150,6 +150,7 @@ pub(crate) fn decide(
     script::check_interpreter(policy, &skill, &script)?;
     script::check_allowed_tools(&skill, &script, &request.args)?;
     let runs = request::check_runtime(&script, request.tier, runs)?;
+    request::check_session(&request)?;
     let limits = request::check_limits(policy, &request)?;
     let input = request::check_arguments(&request, &limits)?;
     let mut grants = request.grants.clone();

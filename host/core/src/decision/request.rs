@@ -145,6 +145,20 @@ pub(super) fn check_arguments(request: &Request, limits: &Limits) -> Result<Vec<
     Ok(input)
 }
 
+/// Names of tenants and conversations are kept and recorded; they are names, not texts.
+const MAX_NAME: usize = 1024;
+
+pub(super) fn check_session(request: &Request) -> Result<(), Refusal> {
+    let names = [("world", &request.world), ("chat", &request.chat)];
+    match names.iter().find(|(_, name)| name.len() > MAX_NAME) {
+        None => Ok(()),
+        Some((what, _)) => Err(Refusal::new(
+            Check::Request,
+            format!("the {what} has a name of more than {MAX_NAME} bytes"),
+        )),
+    }
+}
+
 pub(super) fn check_grants(
     policy: &Policy,
     skill: &Skill,

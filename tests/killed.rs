@@ -1,4 +1,5 @@
-//! Every run and every refusal is in the log, wherever the process is killed.
+//! Every run and every refusal is in the log, and every yes is whole or not there, wherever the process is
+//! killed.
 //!
 //! The n-th system call of a kind kills the process, for every n that there is: before the log is
 //! opened, between the line and its head, before the script starts, and so on. What ran has its line,
@@ -11,9 +12,20 @@ use skillrun::{AuditFiles, AuditWrong};
 use std::path::Path;
 
 /// The system calls by which a run reads, writes and locks.
-const CALLS: [&str; 11] = [
+const RUN: [&str; 11] = [
     "openat", "openat2", "flock", "fstat", "statx", "pread64", "write", "pwrite64", "close",
     "mkdir", "rmdir",
+];
+
+/// Those by which SQLite does.
+const STORE: [&str; 7] = [
+    "fdatasync",
+    "pwrite64",
+    "fcntl",
+    "unlink",
+    "openat",
+    "newfstatat",
+    "close",
 ];
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -33,12 +45,19 @@ pub(crate) fn trials() -> Vec<Trial> {
             },
         ),
     ];
+    let approval = Trial::test(
+        "a_yes_is_remembered_whole_or_not_at_all_wherever_the_process_was_killed",
+        || {
+            a_yes_is_remembered_whole_or_not_at_all_wherever_the_process_was_killed();
+            Ok(())
+        },
+    );
     let traced = Place::new()
         .program("strace")
         .args(["-qq", "-o", "/dev/null", "true"])
         .env("PATH", "/usr/bin:/bin")
         .status();
-    let trials = trials.into_iter();
+    let trials = trials.into_iter().chain([approval]);
     if traced.is_ok_and(|status| status.success()) {
         return trials.collect();
     }
@@ -48,9 +67,14 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 /// Runs the words again and again, each time killed one step later, until it survives each kind of
 /// step; `check` sees the last argument of the run and its end. Returns how many were killed.
-fn killed_everywhere(place: &Place, words: &[&str], mut check: impl FnMut(&str, &End)) -> usize {
+fn killed_everywhere(
+    place: &Place,
+    calls: &[&str],
+    words: impl Fn(&str) -> Vec<String>,
+    mut check: impl FnMut(&str, &End),
+) -> usize {
     let mut killed = 0;
-    for call in CALLS {
+    for call in calls {
         for n in 1.. {
             let name = format!("{call}-{n}");
             let mut command = place.program("strace");
@@ -60,8 +84,7 @@ fn killed_everywhere(place: &Place, words: &[&str], mut check: impl FnMut(&str, 
             command.args(["-e", &format!("inject={call}:signal=KILL:when={n}")]);
             command
                 .arg(env!("CARGO_BIN_EXE_skillrun"))
-                .args(words)
-                .args(["--", &name]);
+                .args(words(&name));
             let end = place.end_of(&mut command);
             check(&name, &end);
             verify(place, &name);
@@ -72,6 +95,12 @@ fn killed_everywhere(place: &Place, words: &[&str], mut check: impl FnMut(&str, 
         }
     }
     killed
+}
+
+/// These words, with the name of the step as the script's argument.
+fn with_name(words: &[&str]) -> impl Fn(&str) -> Vec<String> {
+    let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+    move |name| [&words[..], &["--".to_owned(), name.to_owned()]].concat()
 }
 
 /// The log is as it was written, but for what a killed writer may leave.
@@ -97,9 +126,9 @@ fn events(place: &Place, name: &str) -> Vec<Value> {
 fn what_ran_is_in_the_log_wherever_the_process_was_killed() {
     let place = Place::with_script("import sys\nopen(sys.argv[1], 'w').close()\n");
     std::fs::create_dir(place.path("workspace")).unwrap();
-    let words = ["run", "./skill", "main.py", "-w", "workspace"];
+    let words = with_name(&["run", "./skill", "main.py", "-w", "workspace"]);
     let (mut before, mut after, mut whole) = (0, 0, 0);
-    let killed = killed_everywhere(&place, &words, |name, end| {
+    let killed = killed_everywhere(&place, &RUN, words, |name, end| {
         let ran = Path::new(&place.path("workspace")).join(name).exists();
         let events = events(&place, name);
         match (end.code, ran) {
@@ -116,15 +145,15 @@ fn what_ran_is_in_the_log_wherever_the_process_was_killed() {
         }
     });
     // Some died before the script ran and some after, or this shows nothing.
-    assert_eq!(whole, CALLS.len());
+    assert_eq!(whole, RUN.len());
     assert!(before > 50 && after > 20, "{before} {after} {killed}");
 }
 
 fn what_was_refused_is_in_the_log_wherever_the_process_was_killed() {
     let place = Place::with_script("");
-    let words = ["run", "./skill", "../x.py"];
+    let words = with_name(&["run", "./skill", "../x.py"]);
     let (mut told, mut silent) = (0, 0);
-    killed_everywhere(&place, &words, |name, end| {
+    killed_everywhere(&place, &RUN, words, |name, end| {
         if end.stderr.contains("refused: ") {
             assert_eq!(events(&place, name), ["refused"], "{name}");
             told += 1;
@@ -133,5 +162,58 @@ fn what_was_refused_is_in_the_log_wherever_the_process_was_killed() {
             silent += 1;
         }
     });
-    assert!(told >= CALLS.len() && silent > 10, "{told} {silent}");
+    assert!(told >= RUN.len() && silent > 10, "{told} {silent}");
+}
+
+fn a_yes_is_remembered_whole_or_not_at_all_wherever_the_process_was_killed() {
+    let place = Place::with_script("open('ran', 'w').close()\n");
+    place.write(
+        "skill/SKILL.md",
+        "---\nname: skill\ndescription: A skill.\n---\nscripts/main.py\n",
+    );
+    std::fs::create_dir(place.path("workspace")).unwrap();
+    let answers =
+        "[{\"skill\": \"skill\", \"script\": \"scripts/main.py\", \"answer\": \"yes_once\"}]";
+    place.write("answers.json", answers);
+    let words = |_: &str| {
+        let words = [
+            "load",
+            "./skill",
+            "-w",
+            "workspace",
+            "--answers",
+            "answers.json",
+        ];
+        words.map(str::to_owned).to_vec()
+    };
+    let (mut there, mut absent) = (0, 0);
+    let killed = killed_everywhere(&place, &STORE, words, |name, end| {
+        let listed = place.end(&["approvals", "list", "--json"]);
+        assert_eq!(listed.code, 0, "{name}: {}", listed.stderr);
+        let all: Vec<Value> = serde_json::from_str(&listed.stdout).unwrap();
+        assert!(all.len() <= 1, "{name}: {all:?}");
+        let ran = place.path("workspace/ran").exists();
+        if ran {
+            assert_eq!(all.len(), 1, "{name}: it ran without a yes");
+            std::fs::remove_file(place.path("workspace/ran")).unwrap();
+        }
+        assert!(ran || end.code != 0, "{name}: {end:?}");
+        match all.len() {
+            0 => absent += 1,
+            _ => there += 1,
+        }
+        place.end(&["approvals", "revoke", "--all"]);
+        // Half of them begin without a file.
+        if killed_odd(name) {
+            let _ = std::fs::remove_file(place.path("state/skillrun/approvals.db"));
+        }
+    });
+    assert!(
+        there > STORE.len() && absent > 20,
+        "{there} {absent} {killed}"
+    );
+}
+
+fn killed_odd(name: &str) -> bool {
+    name.ends_with(['1', '3', '5', '7', '9'])
 }
