@@ -100,9 +100,9 @@ fn ask(terminal: &mut Terminal, question: &Question) -> Result<Said, Failure> {
     let can_compare = change.is_some_and(|change| change.sources.is_some());
     let until = std::time::Instant::now() + patience;
     loop {
-        terminal.print(&options(question, can_compare))?;
+        let options = options(question, can_compare);
         let left = until.saturating_duration_since(std::time::Instant::now());
-        let line = match terminal.hear(left)? {
+        let line = match terminal.hear(&options, left)? {
             Heard::Line(line) => line,
             Heard::Interrupted => return Ok(Said::Answer(Answer::No)),
             Heard::Nothing => return Ok(Said::Nothing("nobody answered in time")),

@@ -62,10 +62,11 @@ impl Terminal {
         self.file.flush()
     }
 
-    /// Waits for a line that is typed from now on.
-    pub(super) fn hear(&mut self, patience: Duration) -> io::Result<Heard> {
+    /// Prints `prompt` and waits for a line that is typed from then on.
+    pub(super) fn hear(&mut self, prompt: &str, patience: Duration) -> io::Result<Heard> {
         // What was typed before the question was there answers something else.
         tcflush(&self.file, QueueSelector::IFlush)?;
+        self.print(prompt)?;
         let until = Instant::now() + patience;
         let mut line = Vec::new();
         let heard = loop {
