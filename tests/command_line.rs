@@ -206,6 +206,7 @@ fn doctor_finds_everything_good() {
             "policy",
             "skills",
             "audit log",
+            "approvals",
             "cache",
             "cache",
             "cache",

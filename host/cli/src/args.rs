@@ -49,6 +49,8 @@ pub(crate) enum Command {
     Show(Show),
     /// Print a skill as an agent reads it: instructions, what its scripts printed, references
     Load(Load),
+    /// Run the markers in what a model writes: text in, text with their output out
+    Expand(Expand),
     /// List what people have approved, or take it back
     Approvals(Approvals),
     /// Check skills against the specification, and tell what their scripts will meet here
@@ -75,7 +77,7 @@ impl Command {
             Self::List(list) => list.json,
             Self::Show(show) => show.json,
             // An agent reads its text, whatever went wrong.
-            Self::Load(_) => false,
+            Self::Load(_) | Self::Expand(_) => false,
             Self::Approvals(approvals) => approvals.json(),
             Self::Check(check) => check.format() == CheckFormat::Json,
             Self::Prompt(prompt) => prompt.json,
@@ -194,15 +196,28 @@ pub(crate) struct Load {
     /// Run these of the scripts that the instructions refer to, instead of all
     #[arg(long, value_name = "SCRIPT", value_delimiter = ',')]
     pub(crate) scripts: Option<Vec<String>>,
+    #[command(flatten)]
+    pub(crate) agent: Agent,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What every command takes that runs something because an agent wants it.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Agent {
     /// Ask nobody: this is the person's own yes
     #[arg(short, long)]
     pub(crate) yes: bool,
     /// A file of answers to what a person would be asked
     #[arg(long, value_name = "FILE", conflicts_with = "yes")]
     pub(crate) answers: Option<PathBuf>,
-    /// A directory the scripts may read and write, and start in
+    /// A directory that what runs may read and write, and starts in
     #[arg(short, long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
+    /// Something that all that runs may touch: read:PATH write:PATH env:NAME run:COMMAND …
+    #[arg(long, value_name = "GRANT")]
+    pub(crate) allow: Vec<String>,
     /// The tenant, for approvals and the audit log
     #[arg(long, value_name = "NAME", default_value = "")]
     pub(crate) world: String,
@@ -214,12 +229,39 @@ pub(crate) struct Load {
     pub(crate) policy: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) skills: Skills,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
     /// Print no warnings
     #[arg(short, long)]
     pub(crate) quiet: bool,
+}
+
+const EXPAND_EXAMPLES: &str = "\
+Examples:
+  agent | skillrun expand --skill word-count -w .          # !{scripts/count.py notes.md} becomes its output
+  agent | skillrun expand --allow run:git -w . -y          # !{git log -1 --oneline}
+  agent | skillrun expand --events events.jsonl --hand-back --skill lookup
+
+%{cmd} and !{! cmd} run and leave the text, !{cmd} is replaced by what it prints. A command with a `/` is a
+script of a --skill, any other needs run:NAME from the policy or --allow. There is no shell.
+
+Exit codes: 0, 126 a marker was not run, 127 no such skill; the text is printed in each case but the last.";
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = EXPAND_EXAMPLES)]
+pub(crate) struct Expand {
+    /// A skill whose scripts may be named: a path, or a name to look up
+    #[arg(long, value_name = "SKILL")]
+    pub(crate) skill: Vec<String>,
+    /// Append what became of each marker to this file, as JSON lines
+    #[arg(long, value_name = "FILE")]
+    pub(crate) events: Option<PathBuf>,
+    /// Leave captured output out of the text: it is in the events
+    #[arg(long, requires = "events")]
+    pub(crate) hand_back: bool,
+    /// Output kept of each stream of each marker
+    #[arg(long, value_name = "SIZE", default_value = "64KiB")]
+    pub(crate) max_output: String,
+    #[command(flatten)]
+    pub(crate) agent: Agent,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -129,17 +129,21 @@ fn text(question: &Question) -> String {
         text.push_str(&format!("  {name:<9} {value}\n"));
     };
     let skill = shown(&question.skill);
-    line(
-        "skill",
-        &format!("{skill}: {}", shown(&question.description)),
-    );
-    line("", &shown(&question.skill_path));
+    let is_command = question.skill.is_empty();
+    if !is_command {
+        line(
+            "skill",
+            &format!("{skill}: {}", shown(&question.description)),
+        );
+        line("", &shown(&question.skill_path));
+    }
     for script in question.scripts.iter().take(MAX_ITEMS) {
         let hash = script.sha256.get(..16).unwrap_or_default();
-        line(
-            "script",
-            &format!("{} (sha256 {hash}…)", shown(&script.script)),
-        );
+        let (name, what) = match is_command {
+            true => ("command", &script.path),
+            false => ("script", &script.script),
+        };
+        line(name, &format!("{} (sha256 {hash}…)", shown(what)));
         if !script.description.is_empty() {
             line("", &shown(&script.description));
         }
@@ -168,7 +172,10 @@ fn text(question: &Question) -> String {
     if name == "may" {
         line(
             name,
-            "touch nothing but the skill, read-only, and a scratch directory",
+            match is_command {
+                true => "touch nothing but a scratch directory",
+                false => "touch nothing but the skill, read-only, and a scratch directory",
+            },
         );
     }
     match &question.change {
@@ -179,6 +186,7 @@ fn text(question: &Question) -> String {
         None => {}
     }
     let what = match question.scripts.as_slice() {
+        [one] if is_command => format!("the command `{}`", shown(&one.script)),
         [one] => format!("`{}` of skill `{skill}`", shown(&one.script)),
         many => format!("{} scripts of skill `{skill}`", many.len()),
     };
@@ -207,11 +215,16 @@ fn changes(change: &Change, line: &mut impl FnMut(&str, &str)) {
 }
 
 fn options(question: &Question, can_compare: bool) -> String {
-    let yes = match question.remembered {
-        true => "[y] yes, until something in the skill changes",
-        false => "[y] yes, this once",
+    let is_command = question.skill.is_empty();
+    let yes = match (question.remembered, is_command) {
+        (true, false) => "[y] yes, until something in the skill changes",
+        (true, true) => "[y] yes, with these arguments, until the command changes",
+        (false, _) => "[y] yes, this once",
     };
-    let session = "[s] yes, also to all that this skill runs in this session";
+    let session = match is_command {
+        true => "[s] yes, with any arguments in this session",
+        false => "[s] yes, also to all that this skill runs in this session",
+    };
     let compare = if can_compare {
         "  [d] show what changed"
     } else {

@@ -5,40 +5,24 @@ use crate::ask::{Asks, tell_refused};
 use crate::failure::{Failure, NOT_FOUND, REFUSED, report};
 use crate::{places, run, runtimes};
 use serde_json::json;
-use skillrun::{AskedBy, Decision, Host, Live, Permit, Ran, Request};
+use skillrun::{Decision, Host, Live, Permit, Ran, Request};
 use std::io::Write as _;
 use std::path::Path;
 
 pub(crate) fn load(args: &Load) -> Result<u8, Failure> {
-    let found = match places::library(&args.skills.folders).find(&args.skill) {
+    let found = match places::library(&args.agent.skills.folders).find(&args.skill) {
         Ok(found) => found,
         Err(error) => return not_loaded(args, &error.into()),
     };
     let skill = &found.skill;
-    let untrusted = places::Untrusted {
-        skill: Some(skill.path()),
-        workspace: args.workspace.as_deref(),
-    };
-    let policy = places::policy(args.policy.as_deref(), untrusted)?;
+    let policy = args.agent.policy(std::slice::from_ref(skill))?;
     let load = skillrun::Load::new(skill, args.scripts.as_deref());
-    let request = |script: &str| {
-        let request = Request {
-            workspace: args.workspace.clone(),
-            asked_by: match args.yes {
-                true => AskedBy::Person,
-                false => AskedBy::Agent,
-            },
-            world: args.world.clone(),
-            chat: args.chat.clone(),
-            ..Request::new(skill, script)
-        };
-        request.with_all_grants(&policy, |name| std::env::var(name).ok())
-    };
+    let request = |script: &str| args.agent.request(&policy, Request::new(skill, script));
     let host: &Host = Box::leak(Box::new(places::host(&policy)?));
-    let asks = Asks::new(args.answers.as_ref())?;
+    let asks = Asks::new(args.agent.answers.as_ref())?;
     let decisions = host.decide_all(&policy, load.scripts().map(request).collect())?;
     let decisions = asks.settle(host, decisions)?;
-    if !args.quiet {
+    if !args.agent.quiet {
         tell_refused(&decisions);
     }
     let refused = decisions
@@ -51,7 +35,7 @@ pub(crate) fn load(args: &Load) -> Result<u8, Failure> {
         let mut ran = Vec::new();
         for decision in decisions {
             ran.push(match decision {
-                Decision::Permitted(permit) => one(host, permit, args.quiet).await?,
+                Decision::Permitted(permit) => one(host, permit, args.agent.quiet).await?,
                 Decision::Refused(refusal) => Ran::Refused(refusal),
                 other => Ran::Failed(format!("unknown decision {other:?}")),
             });
@@ -63,7 +47,8 @@ pub(crate) fn load(args: &Load) -> Result<u8, Failure> {
     Ok(if refused { REFUSED } else { 0 })
 }
 
-async fn one(host: &Host, permit: Permit, quiet: bool) -> Result<Ran, Failure> {
+/// Runs one thing that was permitted.
+pub(crate) async fn one(host: &Host, permit: Permit, quiet: bool) -> Result<Ran, Failure> {
     runtimes::prepare_for(host, &permit, quiet).await?;
     let live = Live {
         stop: Some(run::interrupted()?),

@@ -3,12 +3,14 @@
 //! Data go to stdout, everything else to stderr. One file per command; what was typed is a type of
 //! its own ([`args`]) and becomes what it means in the command's file.
 
+mod agent;
 mod approvals;
 mod args;
 mod ask;
 mod audit;
 mod check;
 mod doctor;
+mod expand;
 mod failure;
 mod list;
 mod load;
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
         Command::List(list) => list::list(&list),
         Command::Show(show) => show::show(&show),
         Command::Load(load) => load::load(&load),
+        Command::Expand(expand) => expand::expand(&expand),
         Command::Approvals(approvals) => approvals::approvals(&approvals),
         Command::Check(check) => check::check(&check),
         Command::Prompt(prompt) => prompt::prompt(&prompt),

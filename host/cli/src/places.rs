@@ -67,7 +67,7 @@ pub(crate) fn host(policy: &Policy) -> Result<Host, Failure> {
 /// What scripts may bring along or change, and what is therefore never read as policy.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Untrusted<'a> {
-    pub(crate) skill: Option<&'a Path>,
+    pub(crate) skills: &'a [&'a Path],
     pub(crate) workspace: Option<&'a Path>,
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct Untrusted<'a> {
 /// not widen its own policy. One in the workspace is refused: it may be the caller's, with restrictions that
 /// he relies on, or a script's.
 pub(crate) fn policy(named: Option<&Path>, untrusted: Untrusted<'_>) -> Result<Policy, Failure> {
-    let Untrusted { skill, workspace } = untrusted;
+    let Untrusted { skills, workspace } = untrusted;
     let usual = || {
         let usual = [
             Some(PathBuf::from("skillrun.toml")),
@@ -88,14 +88,16 @@ pub(crate) fn policy(named: Option<&Path>, untrusted: Untrusted<'_>) -> Result<P
             let meta = path.symlink_metadata();
             meta.is_ok_and(|meta| !meta.is_file() || meta.len() > 0)
         });
-        there.find(|path| !skill.is_some_and(|skill| lies_in(path, skill)))
+        there.find(|path| !skills.iter().any(|skill| lies_in(path, skill)))
     };
     let Some(path) = named.map(Path::to_owned).or_else(usual) else {
         return Ok(Policy::default());
     };
-    let around = [("skill", skill), ("workspace", workspace)]
+    let skills = skills.iter().map(|skill| ("skill", *skill));
+    let around = skills.chain(workspace.map(|folder| ("workspace", folder)));
+    let around = around
         .into_iter()
-        .find(|(_, folder)| folder.is_some_and(|folder| lies_in(&path, folder)));
+        .find(|(_, folder)| lies_in(&path, folder));
     if let Some((word, _)) = around {
         let shown = printable(&path.display().to_string());
         return Err(Failure {

@@ -3,14 +3,16 @@
 use crate::args::{Run, Runtime};
 use crate::failure::{self, Failure, say};
 use crate::list::printable;
-use crate::{places, runtimes};
+use crate::{agent, places, runtimes};
 use skillrun::{
-    Chunk, Decision, Grant, Host, Live, Outcome, Paths, Policy, Request, Status, Stream, Tier,
+    Chunk, Decision, Grant, Host, Live, Outcome, Paths, Policy, Request, Skill, Status, Stream,
+    Tier, Utf8Decoder,
 };
 use std::future::Future;
 use std::io::{IsTerminal as _, Read as _, Write as _};
 use std::path::Path;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
@@ -37,11 +39,11 @@ pub(crate) fn run(args: Run) -> Result<u8, Failure> {
         }
     }
     let untrusted = places::Untrusted {
-        skill: Some(found.skill.path()),
+        skills: &[found.skill.path()],
         workspace: args.workspace.as_deref(),
     };
     let policy = places::policy(args.policy.as_deref(), untrusted)?;
-    let (policy, request) = request(&args, policy, Request::typed(&found.skill, &args.script))?;
+    let (policy, request) = request(&args, policy, &found.skill)?;
     // Taken apart piece by piece a host costs as much as a tenth of a short run; the end of the
     // process does it at once.
     let host: &Host = Box::leak(Box::new(places::host(&policy)?));
@@ -119,22 +121,15 @@ fn exit_code(outcome: &Outcome) -> u8 {
 }
 
 /// What was typed, as a request; typing it is the person's own yes, so it widens the policy too.
-fn request(args: &Run, policy: Policy, mut request: Request) -> Result<(Policy, Request), Failure> {
-    let here = std::env::current_dir()?;
+fn request(args: &Run, policy: Policy, skill: &Arc<Skill>) -> Result<(Policy, Request), Failure> {
+    let mut request = Request::typed(skill, &args.script);
     for (index, arg) in args.args.iter().enumerate() {
         let text = arg
             .to_str()
             .ok_or_else(|| Failure::host(format!("argument {} is not UTF-8", index + 1)))?;
         request.args.push(text.to_owned());
     }
-    let skill = request.skill.folder().to_owned();
-    let mut typed = Vec::new();
-    for text in &args.allow {
-        let grant: Grant = text
-            .parse()
-            .map_err(|error: skillrun::GrantError| Failure::host(error.to_string()))?;
-        typed.push(grant.resolved(&here));
-    }
+    let mut typed = agent::typed(&args.allow)?;
     for text in &args.env {
         let (name, value) = match text.split_once('=') {
             Some((name, value)) => (name, value.to_owned()),
@@ -162,7 +157,7 @@ fn request(args: &Run, policy: Policy, mut request: Request) -> Result<(Policy, 
         }
     }
 
-    let mut limits = policy.limits(&skill);
+    let mut limits = policy.limits(skill.folder());
     let limit = |error: skillrun::LimitError| Failure::host(error.to_string());
     if let Some(text) = &args.timeout {
         limits.time = skillrun::parse_duration(text).map_err(limit)?;
@@ -270,21 +265,22 @@ impl Printer {
     fn start(mut queue: mpsc::Receiver<Chunk>, raw: bool) -> Self {
         let (finished, done) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
-            let mut decoders = [Decoder::default(), Decoder::default()];
+            let mut decoders = [Utf8Decoder::default(), Utf8Decoder::default()];
             while let Some(Chunk { stream, bytes }) = queue.blocking_recv() {
                 let decoder = &mut decoders[stream as usize];
                 let bytes = if raw {
                     bytes.to_vec()
                 } else {
-                    decoder.decode(&bytes)
+                    decoder.decode(&bytes).into_bytes()
                 };
                 // Nobody reads any more: dropping the queue tells the script.
                 if put(stream, &bytes).is_err() {
                     return;
                 }
             }
-            for (stream, decoder) in [Stream::Stdout, Stream::Stderr].into_iter().zip(decoders) {
-                let _ = put(stream, &decoder.finish());
+            for (stream, mut decoder) in [Stream::Stdout, Stream::Stderr].into_iter().zip(decoders)
+            {
+                let _ = put(stream, decoder.finish().as_bytes());
             }
             let _ = finished.send(());
         });
@@ -309,71 +305,5 @@ fn put(stream: Stream, bytes: &[u8]) -> std::io::Result<()> {
             out.flush()
         }
         Stream::Stderr => std::io::stderr().lock().write_all(bytes),
-    }
-}
-
-/// Replaces invalid UTF-8 in a stream of pieces that may cut characters in two.
-#[derive(Default)]
-struct Decoder {
-    rest: Vec<u8>,
-}
-
-impl Decoder {
-    fn decode(&mut self, bytes: &[u8]) -> Vec<u8> {
-        self.rest.extend_from_slice(bytes);
-        let mut text = String::with_capacity(self.rest.len());
-        let mut chunks = self.rest.utf8_chunks().peekable();
-        let mut kept = Vec::new();
-        while let Some(chunk) = chunks.next() {
-            text.push_str(chunk.valid());
-            match chunk.invalid() {
-                [] => {}
-                // Up to three bytes at the very end may be the start of a character.
-                cut if chunks.peek().is_none() && is_unfinished(cut) => kept = cut.to_vec(),
-                _ => text.push(char::REPLACEMENT_CHARACTER),
-            }
-        }
-        self.rest = kept;
-        text.into_bytes()
-    }
-
-    fn finish(self) -> Vec<u8> {
-        String::from_utf8_lossy(&self.rest)
-            .into_owned()
-            .into_bytes()
-    }
-}
-
-fn is_unfinished(bytes: &[u8]) -> bool {
-    std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Decoder;
-
-    fn decode(pieces: &[&[u8]]) -> String {
-        let mut decoder = Decoder::default();
-        let mut all: Vec<u8> = pieces
-            .iter()
-            .flat_map(|piece| decoder.decode(piece))
-            .collect();
-        all.extend(decoder.finish());
-        String::from_utf8_lossy(&all).into_owned()
-    }
-
-    #[test]
-    fn a_character_cut_in_two_is_whole_again() {
-        assert_eq!(
-            decode(&["né".as_bytes().split_at(2).0, "né".as_bytes().split_at(2).1]),
-            "né"
-        );
-        assert_eq!(decode(&[b"\xf0", b"\x9f", b"\x98", b"\x80!"]), "😀!");
-    }
-
-    #[test]
-    fn invalid_bytes_are_replaced_and_nothing_is_lost() {
-        assert_eq!(decode(&[b"a\xffb", b"\xfec"]), "a\u{fffd}b\u{fffd}c");
-        assert_eq!(decode(&[b"end\xe2\x82"]), "end\u{fffd}");
     }
 }

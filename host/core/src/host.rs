@@ -1,8 +1,8 @@
 //! The host: one per process, shared by every task that runs scripts.
 
-use crate::approval::{Answer, AnswerError, Approvals, Asked, Question};
+use crate::approval::{Answer, AnswerError, Approvals, Asked, Question, session};
 use crate::audit::{self, AuditLog, Event};
-use crate::decision::{self, Check, Decision, Permit, Refusal, Runs};
+use crate::decision::{self, Check, Checked, Decision, Permit, Refusal, Runs};
 use crate::error::Error;
 use crate::files::show;
 use crate::outcome::{Outcome, Status, signal_name};
@@ -131,7 +131,7 @@ impl Host {
             let asked_by = request.asked_by;
             let decided = self.decide_one(policy, request)?;
             let approval = match &decided {
-                Ok(permit) => policy.approval(permit.skill.folder()),
+                Ok(permit) => policy.approval(permit.section()),
                 Err(_) => Approval::Never,
             };
             match decided {
@@ -201,8 +201,8 @@ impl Host {
                     run_id: &run_id,
                     world: &asked.world,
                     chat: &asked.chat,
-                    skill: asked.skill.name(),
-                    script: &asked.script,
+                    skill: asked.subject.skill_name(),
+                    script: asked.subject.name(),
                     args: &asked.args,
                     grants: &asked.grants,
                 };
@@ -274,11 +274,7 @@ impl Host {
     ) -> Result<Vec<Decision>, Error> {
         let mut refused = Vec::new();
         for permit in permits {
-            let message = format!(
-                "`{}` of skill `{}` was not approved: {why}",
-                show(permit.script.path()),
-                show(permit.skill.name())
-            );
+            let message = format!("{} was not approved: {why}", permit.title());
             self.audit
                 .write(&Event::refused(&permit.asked(), message.clone()))?;
             let refusal = Refusal::new(Check::Approval, message).hint(hint);
@@ -362,7 +358,11 @@ impl Host {
     }
 
     fn runtime_for(&self, permit: &Permit) -> Result<&dyn Runtime, Error> {
-        let (language, tier) = (permit.script.language(), permit.tier);
+        let script = match &permit.subject {
+            Checked::Script(script) => &script.script,
+            Checked::Command(_) => return Ok(&self.native),
+        };
+        let (language, tier) = (script.language(), permit.tier);
         let runs = |runtime: &&dyn Runtime| runtime.runs(language, tier) != Runs::Not;
         let runtime = self.runtimes().into_iter().find(runs);
         runtime.ok_or_else(|| Error::Sandbox("its runtime is gone".into()))
@@ -383,11 +383,7 @@ struct Waiting {
 
 impl Waiting {
     fn belongs_with(&self, permit: &Permit) -> bool {
-        let of = |permit: &Permit| {
-            let skill = permit.skill.path().to_owned();
-            (permit.world.clone(), permit.chat.clone(), skill)
-        };
-        self.permits.first().map(of) == Some(of(permit))
+        self.permits.first().map(session) == Some(session(permit))
     }
 }
 
@@ -423,7 +419,7 @@ fn outcome(permit: &Permit, runtime: &str, ended: Ended) -> Outcome {
         if kept.truncated {
             warnings.push(format!(
                 "{name} of `{}` was cut at {}: it wrote {} bytes",
-                crate::files::show(permit.script.path()),
+                show(permit.script()),
                 crate::limits::show_bytes(permit.limits.output),
                 kept.total
             ));
@@ -432,14 +428,14 @@ fn outcome(permit: &Permit, runtime: &str, ended: Ended) -> Outcome {
     if status == Status::TimedOut {
         warnings.push(format!(
             "`{}` was stopped at its time limit of {}",
-            crate::files::show(permit.script.path()),
+            show(permit.script()),
             crate::limits::show_duration(permit.limits.time)
         ));
     }
     Outcome {
         run_id: permit.run_id.clone(),
-        skill: permit.skill.name().to_owned(),
-        script: permit.script.path().to_owned(),
+        skill: permit.skill().to_owned(),
+        script: permit.script().to_owned(),
         script_path: permit.script_path().display().to_string(),
         runtime: runtime.to_owned(),
         status,

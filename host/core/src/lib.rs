@@ -37,12 +37,14 @@
 //! | `runtime` | what executes a script, behind one interface |
 //! | `host` | one run from decision to outcome |
 //! | `load` | a skill as an agent loads it |
+//! | `expand` | markers in what a model writes |
 
 mod approval;
 mod audit;
 pub mod check;
 mod decision;
 mod error;
+mod expand;
 mod files;
 mod grant;
 mod host;
@@ -50,11 +52,14 @@ mod limits;
 mod load;
 mod outcome;
 mod policy;
+mod programs;
 pub mod prompt;
+mod ran;
 mod request;
 mod runtime;
 mod skill;
 mod suggest;
+mod utf8;
 
 pub use approval::{
     Answer, AnswerError, Approvals, Approved, AskedScript, Change, ChangedFile, Question,
@@ -66,17 +71,20 @@ pub use audit::{
 pub use check::check;
 pub use decision::{Check, Decision, Permit, Refusal};
 pub use error::Error;
+pub use expand::{Expander, Marker, MarkerEvent, MarkerKind, Piece};
 pub use files::show as show_name;
 pub use grant::{Grant, GrantError};
 pub use host::{Host, RuntimeState, Settings};
 pub use limits::{LimitError, Limits, parse_bytes, parse_duration, show_bytes, show_duration};
-pub use load::{Load, Ran};
+pub use load::Load;
 pub use outcome::{Enforcement, Hold, Isolation, Outcome, Status, TRUNCATION_MARKER, Usage};
 pub use policy::{Approval, Native, Policy, PolicyError};
-pub use request::{AskedBy, Paths, Request, Tier};
+pub use ran::Ran;
+pub use request::{AskedBy, Paths, Request, Subject, Tier};
 pub use runtime::native::NativeState;
 pub use runtime::{Chunk, Live, Stream};
 pub use skill::{
     AllowedTools, Found, FrontMatter, Language, Library, Script, Skill, SkillError, Skipped, Value,
 };
 pub use skillrun_runtimes::third_party_licenses;
+pub use utf8::Utf8Decoder;

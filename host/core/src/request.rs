@@ -1,5 +1,6 @@
 //! What somebody wants to run.
 
+use crate::decision::Refusal;
 use crate::grant::Grant;
 use crate::limits::Limits;
 use crate::policy::Policy;
@@ -10,11 +11,9 @@ use std::sync::Arc;
 /// What somebody wants to run. Nothing in it is checked yet.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// The skill.
-    pub skill: Arc<Skill>,
-    /// The script: a relative path, a file name or a stem.
-    pub script: String,
-    /// The script's arguments, never through a shell.
+    /// What is to run.
+    pub subject: Subject,
+    /// Its arguments, never through a shell.
     pub args: Vec<String>,
     /// A JSON value sent on standard input.
     pub input: Option<serde_json::Value>,
@@ -41,10 +40,29 @@ pub struct Request {
 impl Request {
     /// A request of an agent to run `script` of `skill`, with nothing else.
     pub fn new(skill: &Arc<Skill>, script: impl Into<String>) -> Self {
-        Self {
-            asked_by: AskedBy::Agent,
+        Self::of(Subject::Script {
             skill: Arc::clone(skill),
             script: script.into(),
+        })
+    }
+
+    /// The same of a person, whose own yes it is.
+    pub fn typed(skill: &Arc<Skill>, script: impl Into<String>) -> Self {
+        Self {
+            asked_by: AskedBy::Person,
+            ..Self::new(skill, script)
+        }
+    }
+
+    /// A request of an agent to run a command of this machine, with nothing else.
+    pub fn command(name: impl Into<String>) -> Self {
+        Self::of(Subject::Command(name.into()))
+    }
+
+    pub(crate) fn of(subject: Subject) -> Self {
+        Self {
+            asked_by: AskedBy::Agent,
+            subject,
             args: Vec::new(),
             input: None,
             limits: None,
@@ -58,17 +76,7 @@ impl Request {
         }
     }
 
-    /// The same of a person, whose own yes it is.
-    pub fn typed(skill: &Arc<Skill>, script: impl Into<String>) -> Self {
-        Self {
-            asked_by: AskedBy::Person,
-            ..Self::new(skill, script)
-        }
-    }
-}
-
-impl Request {
-    /// The same with all that a policy grants its skill and that this run can hold. `variable` tells the
+    /// The same with all that a policy grants its subject and that this run can hold. `variable` tells the
     /// values of granted variables.
     #[must_use]
     pub fn with_all_grants(
@@ -77,12 +85,15 @@ impl Request {
         variable: impl Fn(&str) -> Option<String>,
     ) -> Self {
         let native = self.is_native();
-        for grant in policy.grants(self.skill.folder()) {
+        for grant in policy.grants(self.subject.section()) {
+            let of_skill = matches!(self.subject, Subject::Script { .. });
             let holds = match grant {
-                Grant::Read(_) | Grant::Write(_) | Grant::Interpreter(_) => true,
+                Grant::Write(path) if path.as_os_str() == Grant::SKILL => of_skill,
+                Grant::Read(_) | Grant::Write(_) => true,
+                Grant::Interpreter(_) => of_skill,
                 // Nothing on this machine tells hosts apart for native scripts.
                 Grant::Net(..) => native && grant.is_whole_network(),
-                Grant::Native => native,
+                Grant::Native => of_skill && native,
                 Grant::Env(_) | Grant::Run(_) => false,
             };
             if holds {
@@ -100,7 +111,10 @@ impl Request {
 
     /// Whether it will run in an interpreter of this machine.
     pub fn is_native(&self) -> bool {
-        let script = self.skill.script(&self.script);
+        let Subject::Script { skill, script } = &self.subject else {
+            return true;
+        };
+        let script = skill.script(script);
         match self.tier {
             Tier::Native => true,
             Tier::Wasm => false,
@@ -108,6 +122,57 @@ impl Request {
         }
     }
 }
+
+/// What is to run.
+#[derive(Debug, Clone)]
+pub enum Subject {
+    /// A script of a skill.
+    Script {
+        /// The skill.
+        skill: Arc<Skill>,
+        /// The script: a relative path, a file name or a stem.
+        script: String,
+    },
+    /// A command of this machine, by its name alone; it needs `run:NAME`.
+    Command(String),
+    /// Nothing that could run: what was asked for, and why it is refused. Deciding records it.
+    Unclear {
+        /// What was asked for.
+        name: String,
+        /// Why it cannot run.
+        refusal: Refusal,
+    },
+}
+
+impl Subject {
+    /// The name by which a policy has a section for it: that of a skill's folder. For commands it is empty, and
+    /// what holds for every skill holds for them.
+    pub fn section(&self) -> &str {
+        match self {
+            Self::Script { skill, .. } => skill.folder(),
+            Self::Command(_) | Self::Unclear { .. } => COMMANDS,
+        }
+    }
+
+    /// The skill's name, if it is of one.
+    pub(crate) fn skill_name(&self) -> &str {
+        match self {
+            Self::Script { skill, .. } => skill.name(),
+            Self::Command(_) | Self::Unclear { .. } => COMMANDS,
+        }
+    }
+
+    /// What was asked for, as it was.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Script { script, .. } => script,
+            Self::Command(name) | Self::Unclear { name, .. } => name,
+        }
+    }
+}
+
+/// Stands where the name of a skill would be: no folder has this name.
+pub(crate) const COMMANDS: &str = "";
 
 /// Who asks for a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

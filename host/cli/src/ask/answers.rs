@@ -1,5 +1,5 @@
-//! Answers that were written down before, for machines: a JSON list of objects with `skill`, `script`,
-//! `answer`, and `sha256` if only those bytes are meant.
+//! Answers that were written down before, for machines: a JSON list of objects with `skill` and `script`, or
+//! with `command`, an `answer`, and `sha256` if only those bytes are meant.
 
 use crate::failure::{Failure, plain};
 use serde_json::Value;
@@ -9,11 +9,12 @@ use std::path::Path;
 
 /// Written by hand or by a program that asked elsewhere; a larger one is something else.
 const MAX_BYTES: u64 = 1024 * 1024;
-const KEYS: [&str; 4] = ["skill", "script", "sha256", "answer"];
+const KEYS: [&str; 5] = ["skill", "script", "command", "sha256", "answer"];
 
 /// One answer, and what it is to.
 #[derive(Debug)]
 pub(crate) struct Prepared {
+    /// Empty for a command.
     skill: String,
     script: String,
     sha256: Option<String>,
@@ -51,9 +52,16 @@ fn one(value: &Value) -> Result<Prepared, String> {
     let answer: Answer = needed("answer")?
         .parse()
         .map_err(|error: skillrun::AnswerError| error.to_string())?;
+    let (skill, script) = match text("command") {
+        Some(_) if object.contains_key("skill") || object.contains_key("script") => {
+            return Err("it is for a command or for a script of a skill".into());
+        }
+        Some(command) => (String::new(), command),
+        None => (needed("skill")?, needed("script")?),
+    };
     Ok(Prepared {
-        skill: needed("skill")?,
-        script: needed("script")?,
+        skill,
+        script,
         sha256: text("sha256"),
         answer,
     })

@@ -4,7 +4,7 @@
 //! All files count, not only those that look like code: a script may execute whatever it can read. What a
 //! link points to counts by its name; where it leads inside the skill, that file counts by itself.
 
-use crate::decision::hex;
+use crate::decision::{Checked, Permit, hex};
 use crate::files;
 use cap_std::fs::Dir;
 use sha2::{Digest as _, Sha256};
@@ -22,8 +22,19 @@ const MAX_DEPTH: usize = 64;
 pub(super) struct Content(BTreeMap<String, String>);
 
 impl Content {
-    /// Looks at everything in a skill; fails with the reason if that is too much, or cannot be read.
-    pub(super) fn of(root: &Dir) -> Result<Self, String> {
+    /// Looks at everything in a skill, or at the command alone; fails with the reason if that is too much,
+    /// or cannot be read.
+    pub(super) fn of(permit: &Permit) -> Result<Self, String> {
+        match &permit.subject {
+            Checked::Script(script) => Self::of_folder(script.skill.root()),
+            Checked::Command(command) => {
+                let path = command.program.display().to_string();
+                Ok(Self([(path, permit.hash.clone())].into()))
+            }
+        }
+    }
+
+    fn of_folder(root: &Dir) -> Result<Self, String> {
         let mut walk = Walk {
             content: Self::default(),
             bytes: 0,
@@ -137,7 +148,7 @@ mod tests {
 
     fn content(folder: &Path) -> Content {
         let dir = Dir::open_ambient_dir(folder, ambient_authority()).unwrap();
-        Content::of(&dir).unwrap()
+        Content::of_folder(&dir).unwrap()
     }
 
     #[test]

@@ -6,18 +6,20 @@
 //!
 //! What is remembered: under `first-run`, a yes holds for what the skill holds now and for the grants asked,
 //! in a file; `yes_in_session` also for every script of the skill in this conversation, as long as the skill
-//! stays what it is and asks for no more, in memory. Under `always` only the second.
+//! stays what it is and asks for no more, in memory. Under `always` only the second. For a command of this machine
+//! the first holds for one command line, the second for all of them.
 
 mod content;
 mod store;
 
 pub use store::Approved;
 
-use crate::decision::Permit;
+use crate::decision::{Checked, Permit};
 use crate::error::Error;
 use crate::files::show;
 use crate::grant::Grant;
 use crate::policy;
+use crate::skill::Skill;
 use content::Content;
 use serde::Serialize;
 use std::collections::{HashMap, VecDeque};
@@ -118,7 +120,7 @@ pub struct Question {
     pub world: String,
     /// The conversation.
     pub chat: String,
-    /// The skill's name.
+    /// The skill's name; empty if a command of this machine is to run.
     pub skill: String,
     /// Where the skill is.
     pub skill_path: String,
@@ -147,8 +149,10 @@ pub struct Question {
 /// One script of a question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AskedScript {
-    /// Its path in the skill.
+    /// Its path in the skill, or the name of a command.
     pub script: String,
+    /// Its real, absolute path.
+    pub path: String,
     /// The hash of the bytes that will run.
     pub sha256: String,
     /// Its arguments.
@@ -221,8 +225,8 @@ enum Closed {
     Expired,
 }
 
-/// A world, a chat and a skill.
-type Session = (String, String, PathBuf);
+/// A world, a chat, and the path of a skill or a command.
+pub(crate) type Session = (String, String, PathBuf);
 
 #[derive(Debug)]
 struct Yes {
@@ -288,7 +292,7 @@ impl Approvals {
         let Some(first) = permits.first() else {
             return Ok(Asked::Approved(permits));
         };
-        let (content, hash) = match Content::of(first.skill.root()) {
+        let (content, hash) = match Content::of(first) {
             Ok(content) => {
                 let hash = content.hash();
                 (Some(content), Some(hash))
@@ -389,7 +393,7 @@ impl Approvals {
             for permit in &open.permits {
                 let grants = grants_of(permit);
                 let key = key(permit, hash, &grants);
-                store.add(&key, content, &permit.source, answer.word())?;
+                store.add(&key, content, source_of(permit), answer.word())?;
             }
         }
         if let (Answer::YesInSession, Some(first)) = (answer, open.permits.first()) {
@@ -474,20 +478,29 @@ impl Question {
         grants.sort();
         grants.dedup();
         let script = |permit: &Permit| AskedScript {
-            script: permit.script.path().to_owned(),
-            sha256: permit.source_hash.clone(),
+            script: permit.script().to_owned(),
+            path: permit.script_path().display().to_string(),
+            sha256: permit.hash.clone(),
             args: permit.args.clone(),
-            description: permit.skill.describe(&permit.script),
+            description: match &permit.subject {
+                Checked::Script(script) => script.skill.describe(&script.script),
+                Checked::Command(_) => String::new(),
+            },
         };
+        let skill = permits.first().and_then(|permit| match &permit.subject {
+            Checked::Script(script) => Some(&script.skill),
+            Checked::Command(_) => None,
+        });
+        let of_skill = |text: fn(&Skill) -> String| skill.map(|skill| text(skill));
         let first = permits.first();
         let of = |text: fn(&Permit) -> String| first.map(text).unwrap_or_default();
         Self {
             id: uuid::Uuid::new_v4().to_string(),
             world: of(|permit| permit.world.clone()),
             chat: of(|permit| permit.chat.clone()),
-            skill: of(|permit| permit.skill.name().to_owned()),
-            skill_path: of(|permit| permit.skill.path().display().to_string()),
-            description: of(|permit| permit.skill.description().to_owned()),
+            skill: of(|permit| permit.skill().to_owned()),
+            skill_path: of_skill(|skill| skill.path().display().to_string()).unwrap_or_default(),
+            description: of_skill(|skill| skill.description().to_owned()).unwrap_or_default(),
             scripts: permits.iter().map(script).collect(),
             workspace: first.and_then(|permit| permit.workspace_path()),
             grants,
@@ -504,7 +517,7 @@ impl Question {
 impl Change {
     fn since(last: store::Last, content: &Content, permit: &Permit) -> Self {
         let before = last.source.and_then(|bytes| String::from_utf8(bytes).ok());
-        let now = String::from_utf8(permit.source.clone()).ok();
+        let now = source_of(permit).and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());
         let had: Vec<&str> = last.grants.lines().collect();
         let grants = permit.grants.iter().map(Grant::to_string);
         let files = content.changes_since(&last.files).into_iter();
@@ -519,9 +532,20 @@ impl Change {
     }
 }
 
-fn session(permit: &Permit) -> Session {
-    let skill = permit.skill.path().to_owned();
-    (permit.world.clone(), permit.chat.clone(), skill)
+/// What a yes for a conversation is remembered by.
+pub(crate) fn session(permit: &Permit) -> Session {
+    let path = match &permit.subject {
+        Checked::Script(script) => script.skill.path(),
+        Checked::Command(command) => &command.program,
+    };
+    (permit.world.clone(), permit.chat.clone(), path.to_owned())
+}
+
+fn source_of(permit: &Permit) -> Option<&[u8]> {
+    match &permit.subject {
+        Checked::Script(script) => Some(&script.source),
+        Checked::Command(_) => None,
+    }
 }
 
 fn grants_of(permit: &Permit) -> String {
@@ -532,9 +556,24 @@ fn grants_of(permit: &Permit) -> String {
 fn key<'a>(permit: &'a Permit, content: &'a str, grants: &'a str) -> Key<'a> {
     Key {
         world: &permit.world,
-        skill: permit.skill.folder(),
-        script: permit.script.path(),
+        skill: permit.section(),
+        script: match &permit.subject {
+            Checked::Script(script) => script.script.path().into(),
+            // What a command does is in its arguments: a yes to one line is none to another.
+            Checked::Command(command) => command_line(&command.name, &permit.args).into(),
+        },
         content,
         grants,
     }
+}
+
+/// A command with its arguments as a shell would take them, so that no two lines read the same.
+fn command_line(name: &str, args: &[String]) -> String {
+    let mut line = name.to_owned();
+    for arg in args {
+        line.push_str(" '");
+        line.push_str(&arg.replace('\'', "'\\''"));
+        line.push('\'');
+    }
+    line
 }

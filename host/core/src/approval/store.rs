@@ -7,6 +7,7 @@
 use super::content::Content;
 use crate::error::Error;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, params};
+use std::borrow::Cow;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
@@ -59,7 +60,7 @@ pub struct Approved {
 pub(super) struct Key<'a> {
     pub(super) world: &'a str,
     pub(super) skill: &'a str,
-    pub(super) script: &'a str,
+    pub(super) script: Cow<'a, str>,
     pub(super) content: &'a str,
     /// One per line, sorted.
     pub(super) grants: &'a str,
@@ -83,7 +84,13 @@ impl Store {
             let found = connection.query_row(
                 "SELECT 1 FROM approval WHERE world = ?1 AND skill = ?2 AND script = ?3
                  AND content = ?4 AND grants = ?5",
-                params![key.world, key.skill, key.script, key.content, key.grants],
+                params![
+                    key.world,
+                    key.skill,
+                    key.script.as_ref(),
+                    key.content,
+                    key.grants
+                ],
                 |_| Ok(()),
             );
             found.optional().map(|found| found.is_some())
@@ -96,7 +103,7 @@ impl Store {
             let found = connection.query_row(
                 "SELECT time, files, source, grants FROM approval
                  WHERE world = ?1 AND skill = ?2 AND script = ?3 ORDER BY id DESC LIMIT 1",
-                params![key.world, key.skill, key.script],
+                params![key.world, key.skill, key.script.as_ref()],
                 |row| {
                     let files: String = row.get(1)?;
                     Ok(Last {
@@ -115,11 +122,11 @@ impl Store {
         &self,
         key: &Key<'_>,
         files: &Content,
-        source: &[u8],
+        source: Option<&[u8]>,
         answer: &str,
     ) -> Result<(), Error> {
         let files = serde_json::to_string(files).unwrap_or_default();
-        let source = (source.len() <= MAX_SOURCE).then_some(source);
+        let source = source.filter(|source| source.len() <= MAX_SOURCE);
         let time = jiff::Timestamp::now().to_string();
         let connection = self.open(Open::Make)?;
         let added = connection.execute(
@@ -129,7 +136,7 @@ impl Store {
             params![
                 key.world,
                 key.skill,
-                key.script,
+                key.script.as_ref(),
                 key.content,
                 key.grants,
                 files,

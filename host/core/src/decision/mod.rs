@@ -4,6 +4,7 @@
 //! is made here and nowhere else; it holds everything a run needs, opened and read, so that what was
 //! checked is what runs: the directories are handles, the script is its bytes.
 
+mod command;
 mod mounts;
 mod refusal;
 mod request;
@@ -12,16 +13,13 @@ mod script;
 pub(crate) use mounts::Mount;
 pub use refusal::{Check, Refusal};
 
-/// Where commands are looked for, and nowhere else: a person's own folders hold what only that person
-/// chose, and shims that need his home.
-pub(crate) const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
-
 use crate::approval::Question;
 use crate::audit::Asked;
+use crate::files::show;
 use crate::grant::Grant;
 use crate::limits::Limits;
 use crate::policy::Policy;
-use crate::request::{Request, Tier};
+use crate::request::{COMMANDS, Request, Subject, Tier};
 use crate::skill::{Language, Script, Skill};
 use sha2::{Digest as _, Sha256};
 use std::path::PathBuf;
@@ -51,12 +49,9 @@ pub enum Decision {
 #[derive(Debug)]
 pub struct Permit {
     pub(crate) run_id: String,
-    pub(crate) skill: Arc<Skill>,
-    pub(crate) script: Script,
-    /// The script's path below the skill with its links resolved.
-    pub(crate) real: PathBuf,
-    pub(crate) source: Vec<u8>,
-    pub(crate) source_hash: String,
+    pub(crate) subject: Checked,
+    /// The SHA-256 of the script or the command.
+    pub(crate) hash: String,
     pub(crate) args: Vec<String>,
     pub(crate) input: Vec<u8>,
     pub(crate) limits: Limits,
@@ -69,25 +64,83 @@ pub struct Permit {
     pub(crate) chat: String,
 }
 
+/// What a permit is for, checked and read.
+#[derive(Debug)]
+pub(crate) enum Checked {
+    Script(CheckedScript),
+    Command(CheckedCommand),
+}
+
+/// A script of a skill.
+#[derive(Debug)]
+pub(crate) struct CheckedScript {
+    pub(crate) skill: Arc<Skill>,
+    pub(crate) script: Script,
+    /// The script's path below the skill with its links resolved.
+    pub(crate) real: PathBuf,
+    pub(crate) source: Vec<u8>,
+}
+
+/// A command of this machine.
+#[derive(Debug)]
+pub(crate) struct CheckedCommand {
+    pub(crate) name: String,
+    pub(crate) program: PathBuf,
+}
+
 impl Permit {
     /// Names the run in the outcome and in the audit log.
     pub fn run_id(&self) -> &str {
         &self.run_id
     }
 
-    /// The script that will run.
-    pub fn script(&self) -> &Script {
-        &self.script
+    /// What will run: the path of a script in its skill, or the name of a command.
+    pub fn script(&self) -> &str {
+        match &self.subject {
+            Checked::Script(script) => script.script.path(),
+            Checked::Command(command) => &command.name,
+        }
     }
 
-    /// The script's real, absolute path.
+    /// Its real, absolute path.
     pub fn script_path(&self) -> PathBuf {
-        self.skill.path().join(&self.real)
+        match &self.subject {
+            Checked::Script(script) => script.skill.path().join(&script.real),
+            Checked::Command(command) => command.program.clone(),
+        }
     }
 
     /// The SHA-256 of the bytes that will run.
     pub fn script_hash(&self) -> &str {
-        &self.source_hash
+        &self.hash
+    }
+
+    /// The name of the skill; empty for a command.
+    pub fn skill(&self) -> &str {
+        match &self.subject {
+            Checked::Script(script) => script.skill.name(),
+            Checked::Command(_) => COMMANDS,
+        }
+    }
+
+    /// The name of the policy's section that holds for it.
+    pub(crate) fn section(&self) -> &str {
+        match &self.subject {
+            Checked::Script(script) => script.skill.folder(),
+            Checked::Command(_) => COMMANDS,
+        }
+    }
+
+    /// What it is, for a message.
+    pub(crate) fn title(&self) -> String {
+        match &self.subject {
+            Checked::Script(script) => format!(
+                "`{}` of skill `{}`",
+                show(script.script.path()),
+                show(script.skill.name())
+            ),
+            Checked::Command(command) => format!("the command `{}`", show(&command.name)),
+        }
     }
 
     /// How much the run may use.
@@ -100,8 +153,8 @@ impl Permit {
             run_id: &self.run_id,
             world: &self.world,
             chat: &self.chat,
-            skill: self.skill.name(),
-            script: self.script.path(),
+            skill: self.skill(),
+            script: self.script(),
             args: &self.args,
             grants: &self.grants,
         }
@@ -110,17 +163,23 @@ impl Permit {
     /// The real path of the workspace.
     pub(crate) fn workspace_path(&self) -> Option<String> {
         let guest = self.workspace.as_ref()?;
-        let mount = self
-            .mounts
-            .iter()
-            .skip(1)
-            .find(|mount| mount.guest == *guest)?;
+        let own = usize::from(self.skill_mount().is_some());
+        let mut others = self.mounts.iter().skip(own);
+        let mount = others.find(|mount| mount.guest == *guest)?;
         Some(mount.host.display().to_string())
     }
 
-    /// Where the script sees the skill's folder.
-    pub(crate) fn skill_base(&self) -> &str {
-        &self.mounts[0].guest
+    /// The skill's folder, if it is for a script: the first of the mounts.
+    pub(crate) fn skill_mount(&self) -> Option<&Mount> {
+        match self.subject {
+            Checked::Script(_) => self.mounts.first(),
+            Checked::Command(_) => None,
+        }
+    }
+
+    /// Where a script sees its skill's folder.
+    pub(crate) fn skill_base(&self) -> Option<&str> {
+        self.skill_mount().map(|mount| mount.guest.as_str())
     }
 }
 
@@ -144,27 +203,44 @@ pub(crate) fn decide(
     run_id: String,
     runs: impl Fn(Language, Tier) -> Runs,
 ) -> Result<Permit, Refusal> {
-    let skill = Arc::clone(&request.skill);
-    let script = script::find_script(&skill, &request.script)?;
-    let (source, real) = script::read_script(&skill, &script)?;
-    script::check_interpreter(policy, &skill, &script)?;
-    script::check_allowed_tools(&skill, &script, &request.args)?;
-    let runs = request::check_runtime(&script, request.tier, runs)?;
+    let mut grants = request.grants.clone();
+    let (subject, hash) = match &request.subject {
+        Subject::Script { skill, script } => {
+            let skill = Arc::clone(skill);
+            let script = script::find_script(&skill, script)?;
+            let (source, real) = script::read_script(&skill, &script)?;
+            script::check_interpreter(policy, &skill, &script)?;
+            script::check_allowed_tools(&skill, &script, &request.args)?;
+            let runs = request::check_runtime(&script, request.tier, runs)?;
+            if runs == Runs::Natively && script.language().has_wasm() {
+                grants.push(Grant::Native);
+            }
+            let hash = hex(&Sha256::digest(&source));
+            let script = CheckedScript {
+                skill,
+                script,
+                real,
+                source,
+            };
+            (Checked::Script(script), hash)
+        }
+        Subject::Command(name) => {
+            grants.push(command::check_granted(policy, name)?);
+            let (command, hash) = command::find(name, request.tier)?;
+            (Checked::Command(command), hash)
+        }
+        Subject::Unclear { refusal, .. } => return Err(refusal.clone()),
+    };
     request::check_session(&request)?;
     let limits = request::check_limits(policy, &request)?;
     let input = request::check_arguments(&request, &limits)?;
-    let mut grants = request.grants.clone();
     grants.extend(request.env.iter().map(|(name, _)| Grant::Env(name.clone())));
-    if runs == Runs::Natively && script.language().has_wasm() {
-        grants.push(Grant::Native);
-    }
     grants.sort();
     grants.dedup();
-    request::check_grants(policy, &skill, &grants)?;
+    request::check_grants(policy, &request.subject, &grants)?;
     request::check_env(&request.env)?;
     let (mounts, workspace) = mounts::open_mounts(policy, &request, &grants)?;
 
-    let source_hash = hex(&Sha256::digest(&source));
     let Request {
         args,
         env,
@@ -175,11 +251,8 @@ pub(crate) fn decide(
     } = request;
     Ok(Permit {
         run_id,
-        skill,
-        script,
-        real,
-        source,
-        source_hash,
+        subject,
+        hash,
         args,
         input,
         limits,

@@ -4,7 +4,7 @@ use super::{Check, Refusal};
 use crate::files::{self, show};
 use crate::grant::Grant;
 use crate::policy::Policy;
-use crate::request::{Paths, Request};
+use crate::request::{Paths, Request, Subject};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use std::path::{Path, PathBuf};
@@ -30,28 +30,27 @@ impl Mount {
     }
 }
 
-/// Opens every directory that the script will see; the skill's own comes first.
+/// Opens every directory that a script or a command will see; the skill's own comes first.
 pub(super) fn open_mounts(
     policy: &Policy,
     request: &Request,
     grants: &[Grant],
 ) -> Result<(Vec<Mount>, Option<String>), Refusal> {
-    let skill = &request.skill;
     let fail = |what: String, why: String| Refusal::new(Check::Request, format!("{what}: {why}"));
     let write_skill = grants
         .iter()
         .any(|g| matches!(g, Grant::Write(path) if path.as_os_str() == Grant::SKILL));
-    let own = skill
-        .root()
-        .try_clone()
-        .map_err(|e| fail("skill".into(), files::plain(&e)))?;
-    let mut mounts = vec![Mount {
-        dir: own,
-        host: skill.path().to_owned(),
-        guest: guest_path(request.paths, skill.path(), "/skill")?,
-        writable: write_skill,
-        only: None,
-    }];
+    let mut mounts = Vec::new();
+    if let Subject::Script { skill, .. } = &request.subject {
+        let own = skill.root().try_clone();
+        mounts.push(Mount {
+            dir: own.map_err(|e| fail("skill".into(), files::plain(&e)))?,
+            host: skill.path().to_owned(),
+            guest: guest_path(request.paths, skill.path(), "/skill")?,
+            writable: write_skill,
+            only: None,
+        });
+    }
     let mut workspace = None;
     if let Some(path) = &request.workspace {
         let what = || format!("workspace `{}`", show(&path.display().to_string()));
@@ -59,7 +58,8 @@ pub(super) fn open_mounts(
         if mount.only.is_some() {
             return Err(fail(what(), "not a directory".into()));
         }
-        if mount.host == skill.path() && !write_skill {
+        let own = mounts.iter().any(|skill| skill.host == mount.host);
+        if own && !write_skill {
             return Err(Refusal::new(
                 Check::Grants,
                 format!("{} is the skill's own folder, which is read-only", what()),
@@ -77,7 +77,7 @@ pub(super) fn open_mounts(
             _ => continue,
         };
         let mount = open_mount(path, writable).map_err(|why| fail(format!("`{grant}`"), why))?;
-        if !really_covers(policy, skill.folder(), grant, &mount) {
+        if !really_covers(policy, request.subject.section(), grant, &mount) {
             let real = mount.real();
             let (shown, real) = (show(&grant.to_string()), show(&real.display().to_string()));
             return Err(Refusal::new(

@@ -1,12 +1,13 @@
 //! The checks on what is asked for: a runtime, limits, arguments, grants, variables.
 
-use super::{Check, PATH, Refusal, Runs};
+use super::{Check, Refusal, Runs};
 use crate::files::show;
 use crate::grant::Grant;
 use crate::limits::{Limits, show_bytes, show_duration};
 use crate::policy::Policy;
-use crate::request::{Request, Tier};
-use crate::skill::{Language, Script, Skill};
+use crate::programs::PATH;
+use crate::request::{Request, Subject, Tier};
+use crate::skill::{Language, Script};
 
 pub(super) fn check_runtime(
     script: &Script,
@@ -56,7 +57,7 @@ pub(super) fn check_runtime(
 }
 
 pub(super) fn check_limits(policy: &Policy, request: &Request) -> Result<Limits, Refusal> {
-    let most = policy.limits(request.skill.folder());
+    let most = policy.limits(request.subject.section());
     let Some(limits) = &request.limits else {
         return Ok(most);
     };
@@ -161,21 +162,25 @@ pub(super) fn check_session(request: &Request) -> Result<(), Refusal> {
 
 pub(super) fn check_grants(
     policy: &Policy,
-    skill: &Skill,
+    subject: &Subject,
     grants: &[Grant],
 ) -> Result<(), Refusal> {
+    let whom = match subject {
+        Subject::Script { skill, .. } => format!("skill `{}`", show(skill.name())),
+        other => format!("the command `{}`", show(other.name())),
+    };
     match grants
         .iter()
-        .find(|grant| !policy.allows(skill.folder(), grant))
+        .find(|grant| !policy.allows(subject.section(), grant))
     {
         None => Ok(()),
-        Some(grant) => Err(Refusal::new(
-            Check::Grants,
-            format!("`{grant}` is not granted to skill `{}`", show(skill.name())),
-        )
-        .hint(format!(
-            "add \"{grant}\" to `allow` in skillrun.toml, or pass --allow {grant}"
-        ))),
+        Some(grant) => {
+            Err(
+                Refusal::new(Check::Grants, format!("`{grant}` is not granted to {whom}")).hint(
+                    format!("add \"{grant}\" to `allow` in skillrun.toml, or pass --allow {grant}"),
+                ),
+            )
+        }
     }
 }
 

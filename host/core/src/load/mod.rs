@@ -7,9 +7,8 @@
 mod envelope;
 mod references;
 
-use crate::decision::Refusal;
 use crate::files::{self, ReadError};
-use crate::outcome::Outcome;
+use crate::ran::Ran;
 use crate::skill::{Script, Skill};
 use envelope::{Envelope, cut};
 use references::Mentions;
@@ -50,17 +49,6 @@ enum Wanted {
     Missing(String),
     /// The instructions do not mention it.
     Unreferenced(String),
-}
-
-/// What came of a script that was to run.
-#[derive(Debug)]
-pub enum Ran {
-    /// It ran.
-    Ended(Box<Outcome>),
-    /// It was not allowed.
-    Refused(Refusal),
-    /// The host failed at it.
-    Failed(String),
 }
 
 impl Load {

@@ -21,7 +21,7 @@ pub(super) struct Mentions {
 impl Mentions {
     pub(super) fn of(skill: &Skill) -> Self {
         let text = skill.instructions();
-        let prefixes = prefixes(skill);
+        let prefixes = skill.prefixes();
         // A name with spaces or other odd characters is known only by being there.
         let all = skill.scripts().iter().map(Script::path);
         let mut odd: Vec<&str> = all.filter(|path| !path.chars().all(is_path)).collect();
@@ -71,32 +71,6 @@ impl Mentions {
         let all = self.paths.iter().map(String::as_str);
         all.filter(|path| path.starts_with("references/"))
     }
-}
-
-/// What may stand before a path inside the skill.
-fn prefixes(skill: &Skill) -> Vec<String> {
-    let mut prefixes = Vec::new();
-    let own = skill.path().to_str().map(|path| format!("{path}/"));
-    prefixes.extend(own);
-    for name in [skill.folder(), skill.name()] {
-        prefixes.push(format!("./skills/{name}/"));
-        prefixes.push(format!("skills/{name}/"));
-        prefixes.push(format!("./{name}/"));
-        prefixes.push(format!("{name}/"));
-    }
-    for word in [
-        "{baseDir}",
-        "${baseDir}",
-        "${CLAUDE_SKILL_DIR}",
-        "$CLAUDE_SKILL_DIR",
-        "${SKILL_BASE_DIR}",
-        "$SKILL_BASE_DIR",
-        ".",
-    ] {
-        prefixes.push(format!("{word}/"));
-    }
-    prefixes.retain(|prefix| prefix.len() > 1);
-    prefixes
 }
 
 /// Whether a path may begin here: what stands before is not part of one.

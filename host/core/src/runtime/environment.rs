@@ -1,6 +1,7 @@
 //! What a script finds in its environment, whatever executes it.
 
-use crate::decision::{PATH, Permit};
+use crate::decision::{Checked, Permit};
+use crate::programs::PATH;
 
 /// Where a script sees its scratch directory.
 const SCRATCH: &str = "/tmp";
@@ -14,19 +15,25 @@ pub(crate) fn scratch_path(permit: &Permit) -> &'static str {
 /// What a script finds in its environment: nothing of ours. `scratch` is where it sees that directory.
 pub(crate) fn environment(permit: &Permit, scratch: &str) -> Vec<(String, String)> {
     let version = env!("CARGO_PKG_VERSION");
+    let skill = match &permit.subject {
+        Checked::Script(script) => vec![
+            ("SKILL_NAME", script.skill.name()),
+            ("SKILL_BASE_DIR", permit.skill_base().unwrap_or_default()),
+            ("SKILL_VERSION", script.skill.version()),
+            ("SKILLKIT_VERSION", version),
+        ],
+        Checked::Command(_) => vec![],
+    };
     let own = [
-        ("SKILL_NAME", permit.skill.name()),
-        ("SKILL_BASE_DIR", permit.skill_base()),
-        ("SKILL_VERSION", permit.skill.version()),
-        ("SKILLKIT_VERSION", version),
         ("SKILLRUN_VERSION", version),
         ("HOME", scratch),
         ("TMPDIR", scratch),
         ("PATH", PATH),
         ("LANG", "C.UTF-8"),
     ];
-    let mut all: Vec<(String, String)> = own
+    let mut all: Vec<(String, String)> = skill
         .iter()
+        .chain(&own)
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
         .collect();
     if !permit.env.iter().any(|(name, _)| name == "TZ") {

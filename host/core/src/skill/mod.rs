@@ -255,6 +255,32 @@ impl Skill {
         }
     }
 
+    /// What may stand before a path inside the skill.
+    pub(crate) fn prefixes(&self) -> Vec<String> {
+        let mut prefixes = Vec::new();
+        let own = self.path().to_str().map(|path| format!("{path}/"));
+        prefixes.extend(own);
+        for name in [self.folder(), self.name()] {
+            prefixes.push(format!("./skills/{name}/"));
+            prefixes.push(format!("skills/{name}/"));
+            prefixes.push(format!("./{name}/"));
+            prefixes.push(format!("{name}/"));
+        }
+        for word in [
+            "{baseDir}",
+            "${baseDir}",
+            "${CLAUDE_SKILL_DIR}",
+            "$CLAUDE_SKILL_DIR",
+            "${SKILL_BASE_DIR}",
+            "$SKILL_BASE_DIR",
+            ".",
+        ] {
+            prefixes.push(format!("{word}/"));
+        }
+        prefixes.retain(|prefix| prefix.len() > 1);
+        prefixes
+    }
+
     pub(crate) fn root(&self) -> &Dir {
         &self.root
     }

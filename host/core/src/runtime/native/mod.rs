@@ -10,7 +10,7 @@ mod places;
 mod pump;
 
 use super::{BoxFuture, Ended, Live, Runtime};
-use crate::decision::{Check, Permit, Refusal, Runs};
+use crate::decision::{Check, Checked, Permit, Refusal, Runs};
 use crate::error::Error;
 use crate::files::{plain, show};
 use crate::grant::Grant;
@@ -222,14 +222,17 @@ impl Runtime for Native {
     }
 
     fn holds(&self, policy: &Policy, permit: &Permit) -> Result<(), Refusal> {
-        let name = show(permit.script.path());
+        let name = show(permit.script());
         let refuse = |message: String| Refusal::new(Check::Isolation, message);
-        let demand = policy.native(permit.skill.folder());
+        let demand = policy.native(permit.section());
         if demand == Demand::Refuse {
-            let interpreter = permit.script.interpreter();
-            let message = format!(
-                "the policy refuses native scripts, and `{name}` needs {interpreter} of this machine"
-            );
+            let what = match &permit.subject {
+                Checked::Script(script) => {
+                    format!("needs {} of this machine", script.script.interpreter())
+                }
+                Checked::Command(_) => "is a command of this machine".to_owned(),
+            };
+            let message = format!("the policy refuses native scripts, and `{name}` {what}");
             return Err(refuse(message).hint("set native = \"confined\" in skillrun.toml"));
         }
         let confinement = self.confinement().map_err(|unavailable| {
@@ -298,9 +301,18 @@ fn job(
     scratch: &Path,
 ) -> Result<Job, Error> {
     let failed = |why: String| Error::Sandbox(why);
-    let language = permit.script.language();
-    let program = interpreter::find(language);
-    let program = program.ok_or_else(|| failed(format!("`{}` is gone", language.interpreter())))?;
+    let mut arguments = Vec::new();
+    let program = match &permit.subject {
+        Checked::Script(script) => {
+            let base = Path::new(permit.skill_base().unwrap_or_default());
+            arguments.push(base.join(script.script.path()).into_os_string());
+            let language = script.script.language();
+            let program = interpreter::find(language);
+            program.ok_or_else(|| failed(format!("`{}` is gone", language.interpreter())))?
+        }
+        Checked::Command(command) => command.program.clone(),
+    };
+    arguments.extend(permit.args.iter().map(Into::into));
     let handle = File::open(scratch).map_err(|error| failed(plain(&error)))?;
     let scratch = skillrun_confine::Scratch {
         handle: handle.into(),
@@ -309,9 +321,6 @@ fn job(
         size: permit.limits.scratch,
     };
     let seen = scratch.seen_at(backend).to_string_lossy().into_owned();
-    let script = Path::new(permit.skill_base()).join(permit.script.path());
-    let mut arguments = vec![script.into_os_string()];
-    arguments.extend(permit.args.iter().map(Into::into));
     let environment = environment(permit, &seen).into_iter();
     let limits = &permit.limits;
     Ok(Job {
@@ -323,7 +332,8 @@ fn job(
         directory: permit
             .workspace
             .as_deref()
-            .unwrap_or(permit.skill_base())
+            .or(permit.skill_base())
+            .unwrap_or(&seen)
             .into(),
         places,
         scratch,

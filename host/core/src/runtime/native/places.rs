@@ -1,6 +1,6 @@
 //! What a native script sees of the file system besides the system's own directories.
 
-use crate::decision::{Mount, Permit};
+use crate::decision::{Checked, Mount, Permit};
 use crate::error::Error;
 use crate::files::{plain, show};
 use crate::runtime::sealed::Sealed;
@@ -27,7 +27,7 @@ struct Inside {
 impl Places {
     /// Finds out what must be kept from changes; says what cannot be.
     pub(super) fn new(permit: &Permit, sealed: &[PathBuf]) -> Result<Self, String> {
-        let skill = permit.mounts.first().filter(|skill| !skill.writable);
+        let skill = permit.skill_mount().filter(|skill| !skill.writable);
         let own = skill.map(|skill| skill.host.clone());
         let is_workspace = |mount: &&Mount| Some(&mount.guest) == permit.workspace.as_ref();
         let workspace = permit.mounts.iter().find(is_workspace);
@@ -142,10 +142,13 @@ impl Places {
                 writable: false,
             });
         }
-        if !self.writable.first().copied().unwrap_or(false) {
+        if let Checked::Script(script) = &permit.subject
+            && let Some(base) = permit.skill_base()
+            && self.writable.first() == Some(&false)
+        {
             all.push(Place {
-                what: What::Contents(permit.source.clone()),
-                at: Path::new(permit.skill_base()).join(&permit.real),
+                what: What::Contents(script.source.clone()),
+                at: Path::new(base).join(&script.real),
                 writable: false,
             });
         }

@@ -4,7 +4,7 @@ use super::budget::Budget;
 use super::deadline::End;
 use super::files::{Files, FilesView};
 use super::memory::Memory;
-use crate::decision::{Mount, Permit};
+use crate::decision::{Checked, Mount, Permit};
 use crate::error::Error;
 use crate::files::plain;
 use crate::limits::{Limits, show_bytes, show_duration};
@@ -158,15 +158,18 @@ impl Sandbox {
         run: &ComponentExportIndex,
         permit: &Permit,
     ) -> wasmtime::Result<u8> {
+        let (Checked::Script(asked), Some(base)) = (&permit.subject, permit.skill_base()) else {
+            wasmtime::bail!("a command of this machine is no script");
+        };
         let store = &mut self.store;
         let guest = guest.instantiate_async(&mut *store).await?;
         let run =
             guest.get_typed_func::<(&str, &[u8], &[String], &str), (u8,)>(&mut *store, run)?;
-        let script = format!("{}/{}", permit.skill_base(), permit.script.path());
-        let cwd = permit.workspace.as_deref().unwrap_or(permit.skill_base());
+        let script = format!("{base}/{}", asked.script.path());
+        let cwd = permit.workspace.as_deref().unwrap_or(base);
         let asked = (
             script.as_str(),
-            permit.source.as_slice(),
+            asked.source.as_slice(),
             permit.args.as_slice(),
             cwd,
         );

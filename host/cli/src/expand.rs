@@ -1,0 +1,304 @@
+//! `skillrun expand`: what a model writes in, the same text with its markers run out.
+//!
+//! Text is passed on as it comes. A marker is decided, and a person asked, before any text behind it is shown;
+//! markers run one after the other, and only those whose output belongs into the text hold it up.
+
+use crate::args::Expand;
+use crate::ask::{Asks, tell_refused};
+use crate::failure::{Failure, REFUSED, plain, report, say};
+use crate::{load, places, run};
+use skillrun::{
+    Decision, Expander, Host, Marker, MarkerKind, Outcome, Permit, Piece, Policy, Ran, Status,
+};
+use std::fs::{File, OpenOptions};
+use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::path::Path;
+use std::process::exit;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use tokio::sync::mpsc as queue;
+
+/// Markers that were permitted and wait for their turn; beyond them the text waits.
+const QUEUE: usize = 64;
+/// After Ctrl-C, as shells have it.
+const INTERRUPTED: i32 = 130;
+
+pub(crate) fn expand(args: &Expand) -> Result<u8, Failure> {
+    let library = places::library(&args.agent.skills.folders);
+    let mut skills = Vec::new();
+    for name in &args.skill {
+        skills.push(library.find(name)?.skill);
+    }
+    let most = skillrun::parse_bytes(&args.max_output);
+    let most = most.map_err(|error| Failure::host(error.to_string()))?;
+    let policy = args.agent.policy(&skills)?;
+    let host: &'static Host = Box::leak(Box::new(places::host(&policy)?));
+    let events = Events::open(args.events.as_deref())?;
+    let runner = Runner::start(host, events.clone(), args.agent.quiet)?;
+    let mut filter = Filter {
+        args,
+        policy,
+        host,
+        asks: Asks::new(args.agent.answers.as_ref())?,
+        most,
+        events,
+        runner,
+        out: Out::new(),
+        refused: false,
+    };
+    let done = filter.pass(Expander::new(skills));
+    let refused = filter.refused;
+    filter.runner.finish()?;
+    done?;
+    Ok(if refused { REFUSED } else { 0 })
+}
+
+struct Filter<'a> {
+    args: &'a Expand,
+    policy: Policy,
+    host: &'static Host,
+    asks: Asks,
+    /// Bytes kept of each stream.
+    most: u64,
+    events: Events,
+    runner: Runner,
+    out: Out,
+    refused: bool,
+}
+
+impl Filter<'_> {
+    fn pass(&mut self, mut expander: Expander) -> Result<(), Failure> {
+        let mut input = io::stdin().lock();
+        let mut bytes = vec![0; 64 * 1024];
+        loop {
+            let count = match input.read(&mut bytes) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                count => count?,
+            };
+            let pieces = match count {
+                0 => expander.finish(),
+                count => expander.push(&bytes[..count]),
+            };
+            for piece in pieces {
+                match piece {
+                    Piece::Text(text) => self.out.write(&text)?,
+                    Piece::Marker(marker) => self.marker(marker)?,
+                }
+            }
+            self.out.flush()?;
+            if count == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    fn marker(&mut self, marker: Marker) -> Result<(), Failure> {
+        // What stands before it is there when a person is asked, or waits for its output.
+        self.out.flush()?;
+        let mut request = self
+            .args
+            .agent
+            .request(&self.policy, marker.request.clone());
+        let mut limits = self.policy.limits(request.subject.section());
+        limits.output = limits.output.min(self.most);
+        request.limits = Some(limits);
+        let decision = self.host.decide(&self.policy, request)?;
+        let decisions = self.asks.settle(self.host, vec![decision])?;
+        if !self.args.agent.quiet {
+            tell_refused(&decisions);
+        }
+        for decision in decisions {
+            let permit = match decision {
+                Decision::Permitted(permit) => permit,
+                Decision::Refused(refusal) => {
+                    self.refused = true;
+                    self.events.write(&marker, &Ran::Refused(refusal))?;
+                    continue;
+                }
+                other => return Err(Failure::host(format!("unknown decision {other:?}"))),
+            };
+            let waits = marker.kind == MarkerKind::Capture && !self.args.hand_back;
+            if let Some(text) = self.runner.run(marker.clone(), permit, waits)? {
+                self.out.write(&text)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Standard output. Where a person is asked at the same terminal, nothing that a model or a script wrote may
+/// steer it.
+struct Out {
+    out: io::StdoutLock<'static>,
+    terminal: bool,
+}
+
+impl Out {
+    fn new() -> Self {
+        let out = io::stdout().lock();
+        let terminal = out.is_terminal();
+        Self { out, terminal }
+    }
+
+    fn write(&mut self, text: &str) -> io::Result<()> {
+        if !self.terminal {
+            return self.out.write_all(text.as_bytes());
+        }
+        for part in text.split_inclusive(['\n', '\t']) {
+            let shown = part.trim_end_matches(['\n', '\t']);
+            self.out.write_all(skillrun::show_name(shown).as_bytes())?;
+            self.out.write_all(&part.as_bytes()[shown.len()..])?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Where it is told what became of the markers.
+#[derive(Clone)]
+struct Events(Option<Arc<Mutex<File>>>);
+
+impl Events {
+    fn open(path: Option<&Path>) -> Result<Self, Failure> {
+        let Some(path) = path else {
+            return Ok(Self(None));
+        };
+        let file = OpenOptions::new().append(true).create(true).open(path);
+        let file = file.map_err(|error| {
+            Failure::host(format!("events `{}`: {}", path.display(), plain(&error)))
+        })?;
+        Ok(Self(Some(Arc::new(Mutex::new(file)))))
+    }
+
+    fn write(&self, marker: &Marker, ran: &Ran) -> Result<(), Failure> {
+        let Some(file) = &self.0 else {
+            return Ok(());
+        };
+        let fail = |error: io::Error| Failure::host(format!("events: {}", plain(&error)));
+        let mut line = serde_json::to_vec(&marker.event(ran)).map_err(|e| fail(e.into()))?;
+        line.push(b'\n');
+        let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.write_all(&line).map_err(fail)
+    }
+}
+
+/// Runs markers one after the other beside the text.
+struct Runner {
+    tasks: queue::Sender<Task>,
+    thread: std::thread::JoinHandle<()>,
+}
+
+struct Task {
+    marker: Marker,
+    permit: Permit,
+    /// Gets what takes the marker's place, if somebody waits for it.
+    answer: Option<mpsc::Sender<String>>,
+}
+
+impl Runner {
+    fn start(host: &'static Host, events: Events, quiet: bool) -> Result<Self, Failure> {
+        let (tasks, queue) = queue::channel(QUEUE);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let thread = std::thread::Builder::new().spawn(move || {
+            if let Err(failure) = runtime.block_on(work(host, queue, &events, quiet)) {
+                // The text may wait for an answer that will not come.
+                report(&failure, false);
+                exit(failure.code.into());
+            }
+        })?;
+        Ok(Self { tasks, thread })
+    }
+
+    /// Has a marker run; returns what takes its place if the text waits for it.
+    fn run(&self, marker: Marker, permit: Permit, waits: bool) -> Result<Option<String>, Failure> {
+        let (sender, answer) = mpsc::channel();
+        let task = Task {
+            marker,
+            permit,
+            answer: waits.then_some(sender),
+        };
+        let gone = || Failure::host("what runs markers has ended");
+        self.tasks.blocking_send(task).map_err(|_| gone())?;
+        match waits {
+            true => Ok(Some(answer.recv().map_err(|_| gone())?)),
+            false => Ok(None),
+        }
+    }
+
+    /// Waits for the last marker.
+    fn finish(self) -> Result<(), Failure> {
+        drop(self.tasks);
+        let gone = || Failure::host("what runs markers has ended");
+        self.thread.join().map_err(|_| gone())
+    }
+}
+
+async fn work(
+    host: &'static Host,
+    mut queue: queue::Receiver<Task>,
+    events: &Events,
+    quiet: bool,
+) -> Result<(), Failure> {
+    let mut interrupted = run::interrupted()?;
+    loop {
+        let task = tokio::select! {
+            biased;
+            () = &mut interrupted => {
+                host.clean_up().await;
+                exit(INTERRUPTED);
+            }
+            task = queue.recv() => task,
+        };
+        let Some(Task {
+            marker,
+            permit,
+            answer,
+        }) = task
+        else {
+            break;
+        };
+        let ran = load::one(host, permit, quiet).await?;
+        if !quiet {
+            tell(&marker, &ran);
+        }
+        events.write(&marker, &ran)?;
+        if let Some(answer) = answer {
+            // Nobody waits any more only if the text has ended in an error.
+            let _ = answer.send(marker.text(&ran).to_owned());
+        }
+    }
+    host.clean_up().await;
+    Ok(())
+}
+
+/// Tells whoever sees no events what did not go well.
+fn tell(marker: &Marker, ran: &Ran) {
+    let name = skillrun::show_name(marker.words.first().map_or("", String::as_str));
+    let what = format!("marker {} `{name}`", marker.number);
+    match ran {
+        Ran::Ended(outcome) => {
+            if let Some(how) = badly(outcome) {
+                say("warning", &format!("{what} {how}"));
+            }
+            for warning in &outcome.warnings {
+                say("warning", warning);
+            }
+        }
+        Ran::Failed(why) => say("error", &format!("{what}: {why}")),
+        Ran::Refused(_) => {}
+    }
+}
+
+fn badly(outcome: &Outcome) -> Option<String> {
+    match outcome.status {
+        Status::Exited if outcome.exit_code == 0 => None,
+        Status::Exited => Some(format!("ended with exit code {}", outcome.exit_code)),
+        // The outcome's own warning says it.
+        Status::TimedOut => None,
+        status => Some(format!("ended as {}", status.word())),
+    }
+}
