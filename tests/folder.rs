@@ -42,9 +42,12 @@ pub(crate) fn attacks() -> Vec<Trial> {
 /// A trial that is ignored, with the reason for its kind, if this machine lacks what it `needs`.
 fn trial(name: String, folder: PathBuf, run: fn(&Path) -> Result<(), Failed>) -> Trial {
     let needs = fs::read_to_string(folder.join("needs")).unwrap_or_default();
-    let lacks = needs.split_whitespace().find(|word| !is_there(word));
-    let trial = Trial::test(name, move || run(&folder));
-    match lacks {
+    self::needs(Trial::test(name, move || run(&folder)), &needs)
+}
+
+/// The trial, or the same ignored if one of the words is not there.
+pub(crate) fn needs(trial: Trial, words: &str) -> Trial {
+    match words.split_whitespace().find(|word| !is_there(word)) {
         Some(word) => trial
             .with_kind(format!("needs {word}"))
             .with_ignored_flag(true),

@@ -210,7 +210,7 @@ fn a_limit_beyond_the_policy_is_refused() {
     assert_eq!(
         refusal.to_string(),
         "refused: the policy allows at most `10s` of time\n\
-         hint: raise `time` under [limits] in skillrun.toml"
+         hint: write time = \"11s\" under [limits] in skillrun.toml"
     );
     assert_eq!(refusal.exit_code(), 126);
     permitted(&host(&place), &policy, asks(10));

@@ -36,6 +36,7 @@ mod containment;
 mod costs;
 mod decisions;
 mod engine;
+mod expand;
 mod folder;
 mod javascript;
 mod killed;
@@ -76,6 +77,7 @@ fn main() -> ExitCode {
         ("costs", costs::trials()),
         ("decision", decisions::trials()),
         ("engine", engine::trials()),
+        ("expand", expand::trials()),
         ("javascript", javascript::trials()),
         ("library", library::trials()),
         ("limits", limits::trials()),

@@ -26,13 +26,26 @@ fn place(description: &str, script: &str) -> Place {
 }
 
 /// What came to the terminal, and how it ended.
-struct Seen {
-    text: String,
-    code: i32,
+pub(crate) struct Seen {
+    pub(crate) text: String,
+    pub(crate) code: i32,
 }
 
-/// Loads the skill at a terminal of its own; `keys` are pressed each after the text before it has come.
-fn at_terminal(place: &Place, before: &[u8], keys: &[(&str, &[u8])]) -> Seen {
+/// Loads the skill at a terminal of its own.
+fn load(place: &Place, before: &[u8], keys: &[(&str, &[u8])]) -> Seen {
+    let words = [env!("CARGO_BIN_EXE_skillrun"), "load", "./demo"];
+    at_terminal(place, &words, before, keys, "</skill_context>")
+}
+
+/// Runs a command at a terminal of its own; `keys` are pressed each after the text before it has come, and `last` is
+/// waited for.
+pub(crate) fn at_terminal(
+    place: &Place,
+    words: &[&str],
+    before: &[u8],
+    keys: &[(&str, &[u8])],
+    last: &str,
+) -> Seen {
     let own = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&own).unwrap();
     unlockpt(&own).unwrap();
@@ -49,10 +62,10 @@ fn at_terminal(place: &Place, before: &[u8], keys: &[(&str, &[u8])]) -> Seen {
     // It is there before anybody reads it.
     let held = other();
     own.write_all(before).unwrap();
-    let binary = env!("CARGO_BIN_EXE_skillrun");
     let mut command = place.program("setsid");
     command
-        .args(["--ctty", "--wait", binary, "load", "./demo"])
+        .args(["--ctty", "--wait"])
+        .args(words)
         .stdin(Stdio::from(other()))
         .stdout(Stdio::from(other()))
         .stderr(Stdio::from(other()));
@@ -73,17 +86,17 @@ fn at_terminal(place: &Place, before: &[u8], keys: &[(&str, &[u8])]) -> Seen {
         hear(&mut own, until);
         own.write_all(press).unwrap();
     }
-    hear(&mut own, "</skill_context>");
+    hear(&mut own, last);
     drop(held);
     let code = child.wait().unwrap().code().unwrap();
     Seen { text, code }
 }
 
-const ASKS: &str = "[n] no\r\n> ";
+pub(crate) const ASKS: &str = "[n] no\r\n> ";
 
 fn a_yes_at_the_terminal_runs_the_script_and_is_remembered() {
     let place = place(DESCRIPTION, "# Says that it ran.\nprint('it', 'ran')\n");
-    let seen = at_terminal(&place, b"", &[(ASKS, b"y\r")]);
+    let seen = load(&place, b"", &[(ASKS, b"y\r")]);
     assert_eq!(seen.code, 0, "{}", seen.text);
     assert!(seen.text.contains("it ran"), "{}", seen.text);
     for part in [
@@ -97,7 +110,7 @@ fn a_yes_at_the_terminal_runs_the_script_and_is_remembered() {
         assert!(seen.text.contains(part), "{part}: {}", seen.text);
     }
     // Not asked again.
-    let seen = at_terminal(&place, b"", &[]);
+    let seen = load(&place, b"", &[]);
     assert!(
         !seen.text.contains("[y]") && seen.text.contains("it ran"),
         "{}",
@@ -120,7 +133,7 @@ fn whatever_is_not_clearly_yes_is_no() {
         b"y\x7f\r",
         b"ny\r",
     ] {
-        let seen = at_terminal(&place, b"", &[(ASKS, keys)]);
+        let seen = load(&place, b"", &[(ASKS, keys)]);
         assert_eq!(seen.code, 126, "{keys:?}: {}", seen.text);
         assert!(!seen.text.contains("it ran"), "{keys:?}: {}", seen.text);
         assert!(
@@ -130,13 +143,13 @@ fn whatever_is_not_clearly_yes_is_no() {
         );
     }
     // The twin: a mistake that was mended.
-    let seen = at_terminal(&place, b"", &[(ASKS, b"n\x7fy\r")]);
+    let seen = load(&place, b"", &[(ASKS, b"n\x7fy\r")]);
     assert_eq!(seen.code, 0, "{}", seen.text);
 }
 
 fn what_was_typed_before_the_question_answers_nothing() {
     let place = place(DESCRIPTION, "print('it', 'ran')\n");
-    let seen = at_terminal(&place, b"y\ny\ny\n", &[(ASKS, b"\r")]);
+    let seen = load(&place, b"y\ny\ny\n", &[(ASKS, b"\r")]);
     assert_eq!(seen.code, 126, "{}", seen.text);
     assert!(!seen.text.contains("it ran"), "{}", seen.text);
 }
@@ -144,7 +157,7 @@ fn what_was_typed_before_the_question_answers_nothing() {
 fn a_skill_cannot_steer_the_terminal_or_hide_its_arguments() {
     let long = format!("\\e[2J\\u202e{}", "x".repeat(500));
     let place = place(&long, "# \u{1b}]0;title\u{7}\nprint(1)\n");
-    let seen = at_terminal(&place, b"", &[(ASKS, b"n\r")]);
+    let seen = load(&place, b"", &[(ASKS, b"n\r")]);
     let question = seen.text.split("[y]").next().unwrap();
     assert!(
         !question.contains(['\u{1b}', '\u{7}', '\u{202e}']),
@@ -156,11 +169,11 @@ fn a_skill_cannot_steer_the_terminal_or_hide_its_arguments() {
 
 fn what_changed_since_the_last_yes_is_shown_on_request() {
     let place = place(DESCRIPTION, "print('one')\n");
-    assert_eq!(at_terminal(&place, b"", &[(ASKS, b"y\r")]).code, 0);
+    assert_eq!(load(&place, b"", &[(ASKS, b"y\r")]).code, 0);
     place.write("demo/scripts/a.py", "print('two')\n");
     place.write("demo/new.txt", "");
     let asks = "[d] show what changed\r\n> ";
-    let seen = at_terminal(&place, b"", &[(asks, b"d\r"), (asks, b"y\r")]);
+    let seen = load(&place, b"", &[(asks, b"d\r"), (asks, b"y\r")]);
     assert_eq!(seen.code, 0, "{}", seen.text);
     for part in [
         "CHANGED   since the yes of ",

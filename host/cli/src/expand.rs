@@ -6,7 +6,8 @@
 use crate::args::Expand;
 use crate::ask::{Asks, tell_refused};
 use crate::failure::{Failure, REFUSED, plain, report, say};
-use crate::{load, places, run};
+use crate::run::{self, Interrupted};
+use crate::{load, places};
 use skillrun::{
     Decision, Expander, Host, Marker, MarkerKind, Outcome, Permit, Piece, Policy, Ran, Status,
 };
@@ -203,8 +204,13 @@ impl Runner {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
+        // From the first byte of the text on.
+        let interrupted = {
+            let _within = runtime.enter();
+            run::interrupted()?
+        };
         let thread = std::thread::Builder::new().spawn(move || {
-            if let Err(failure) = runtime.block_on(work(host, queue, &events, quiet)) {
+            if let Err(failure) = runtime.block_on(work(host, queue, &events, quiet, interrupted)) {
                 // The text may wait for an answer that will not come.
                 report(&failure, false);
                 exit(failure.code.into());
@@ -242,8 +248,8 @@ async fn work(
     mut queue: queue::Receiver<Task>,
     events: &Events,
     quiet: bool,
+    mut interrupted: Interrupted,
 ) -> Result<(), Failure> {
-    let mut interrupted = run::interrupted()?;
     loop {
         let task = tokio::select! {
             biased;

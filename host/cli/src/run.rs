@@ -241,8 +241,11 @@ fn read_limited(from: &mut dyn std::io::Read, most: u64, name: &str) -> Result<S
     String::from_utf8(bytes).map_err(|_| Failure::host(format!("`{name}` is not UTF-8 text")))
 }
 
+/// Somebody pressing Ctrl-C, or asking the process to end.
+pub(crate) type Interrupted = Pin<Box<dyn Future<Output = ()> + Send>>;
+
 /// Resolves when somebody presses Ctrl-C or asks the process to end.
-pub(crate) fn interrupted() -> Result<Pin<Box<dyn Future<Output = ()> + Send>>, Failure> {
+pub(crate) fn interrupted() -> Result<Interrupted, Failure> {
     let (mut int, mut term) = (
         signal(SignalKind::interrupt())?,
         signal(SignalKind::terminate())?,

@@ -64,52 +64,53 @@ pub(super) fn check_limits(policy: &Policy, request: &Request) -> Result<Limits,
     limits
         .check()
         .map_err(|error| Refusal::new(Check::Request, error.to_string()))?;
+    let bytes = |name, wanted: u64, most: u64| {
+        let line = format!("{name} = \"{}\"", show_bytes(wanted));
+        (name, wanted > most, line, show_bytes(most))
+    };
+    let count = |name, wanted: u64, most: u64| {
+        let line = format!("{name} = {wanted}");
+        (name, wanted > most, line, most.to_string())
+    };
+    let time = format!("time = \"{}\"", show_duration(limits.time));
     let over = [
-        ("time", limits.time > most.time, show_duration(most.time)),
         (
-            "memory",
-            limits.memory > most.memory,
-            show_bytes(most.memory),
+            "time",
+            limits.time > most.time,
+            time,
+            show_duration(most.time),
         ),
-        (
-            "output",
-            limits.output > most.output,
-            show_bytes(most.output),
-        ),
-        (
-            "arguments",
-            limits.arguments > most.arguments,
-            show_bytes(most.arguments),
-        ),
-        (
-            "scratch",
-            limits.scratch > most.scratch,
-            show_bytes(most.scratch),
-        ),
-        ("disk", limits.disk > most.disk, show_bytes(most.disk)),
-        (
+        bytes("memory", limits.memory, most.memory),
+        bytes("output", limits.output, most.output),
+        bytes("scratch", limits.scratch, most.scratch),
+        bytes("disk", limits.disk, most.disk),
+        count(
             "open_files",
-            limits.open_files > most.open_files,
-            most.open_files.to_string(),
+            limits.open_files.into(),
+            most.open_files.into(),
         ),
-        (
-            "processes",
-            limits.processes > most.processes,
-            most.processes.to_string(),
-        ),
-        (
+        count("processes", limits.processes.into(), most.processes.into()),
+        count(
             "fuel",
-            limits.fuel.unwrap_or(u64::MAX) > most.fuel.unwrap_or(u64::MAX),
-            most.fuel.unwrap_or(0).to_string(),
+            limits.fuel.unwrap_or(u64::MAX),
+            most.fuel.unwrap_or(u64::MAX),
         ),
     ];
-    match over.into_iter().find(|(_, over, _)| *over) {
+    if limits.arguments > most.arguments {
+        let most = show_bytes(most.arguments);
+        let message = format!("at most `{most}` of arguments are taken");
+        return Err(Refusal::new(Check::Limits, message));
+    }
+    match over.into_iter().find(|(_, over, _, _)| *over) {
         None => Ok(limits.clone()),
-        Some((name, _, most)) => Err(Refusal::new(
-            Check::Limits,
-            format!("the policy allows at most `{most}` of {name}"),
-        )
-        .hint(format!("raise `{name}` under [limits] in skillrun.toml"))),
+        Some((name, _, line, most)) => {
+            let message = format!("the policy allows at most `{most}` of {name}");
+            let hint = match (name, limits.fuel) {
+                ("fuel", None) => "take `fuel` out of [limits] in skillrun.toml".to_owned(),
+                _ => format!("write {line} under [limits] in skillrun.toml"),
+            };
+            Err(Refusal::new(Check::Limits, message).hint(hint))
+        }
     }
 }
 

@@ -92,6 +92,13 @@ impl Reader<'_> {
     fn skills(&self, value: &Value<'_>) -> Result<BTreeMap<String, Rules>, String> {
         let mut skills = BTreeMap::new();
         for (name, value) in self.table(value, "skill")? {
+            if matches!(name.get_ref().as_ref(), "" | "." | "..") || name.get_ref().contains('/') {
+                let why = format!(
+                    "`{}` is not the name of a skill's folder",
+                    show(name.get_ref())
+                );
+                return Err(self.at(name.span(), &why));
+            }
             let rules = self.rules(self.table(value, name.get_ref())?)?;
             skills.insert(name.get_ref().to_string(), rules);
         }

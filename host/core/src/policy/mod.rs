@@ -357,6 +357,14 @@ mod tests {
             ),
             ("skill = 1", "line 1, column 9: `skill` is not a table"),
             (
+                "[skill.\"\"]\nallow = []",
+                "line 1, column 8: `` is not the name of a skill's folder",
+            ),
+            (
+                "[skill.\"a/b\"]\nallow = []",
+                "line 1, column 8: `a/b` is not the name of a skill's folder",
+            ),
+            (
                 "[skill.x]\ninherit = \"no\"",
                 "line 2, column 11: `inherit` is `true` or `false`",
             ),
