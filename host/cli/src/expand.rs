@@ -15,7 +15,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::path::Path;
 use std::process::exit;
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use tokio::sync::mpsc as queue;
 
 /// Markers that were permitted and wait for their turn; beyond them the text waits.
@@ -103,10 +103,14 @@ impl Filter<'_> {
         limits.output = limits.output.min(self.most);
         request.limits = Some(limits);
         let decision = self.host.decide(&self.policy, request)?;
-        let decisions = self.asks.settle(self.host, vec![decision])?;
-        if !self.args.agent.quiet {
-            tell_refused(&decisions);
-        }
+        let decisions = {
+            let _turn = turn(&self.runner.voice);
+            let decisions = self.asks.settle(self.host, vec![decision])?;
+            if !self.args.agent.quiet {
+                tell_refused(&decisions);
+            }
+            decisions
+        };
         for decision in decisions {
             let permit = match decision {
                 Decision::Permitted(permit) => permit,
@@ -188,6 +192,8 @@ impl Events {
 /// Runs markers one after the other beside the text.
 struct Runner {
     tasks: queue::Sender<Task>,
+    /// Held by whoever speaks: what is said of a marker does not come into a question.
+    voice: Arc<Mutex<()>>,
     thread: std::thread::JoinHandle<()>,
 }
 
@@ -209,14 +215,29 @@ impl Runner {
             let _within = runtime.enter();
             run::interrupted()?
         };
+        let voice: Arc<Mutex<()>> = Arc::default();
+        let own = Arc::clone(&voice);
         let thread = std::thread::Builder::new().spawn(move || {
-            if let Err(failure) = runtime.block_on(work(host, queue, &events, quiet, interrupted)) {
+            let worked = runtime.block_on(async {
+                let tell = |marker: &Marker, ran: &Ran| {
+                    let _turn = turn(&own);
+                    if !quiet {
+                        tell(marker, ran);
+                    }
+                };
+                work(host, queue, &events, quiet, tell, interrupted).await
+            });
+            if let Err(failure) = worked {
                 // The text may wait for an answer that will not come.
                 report(&failure, false);
                 exit(failure.code.into());
             }
         })?;
-        Ok(Self { tasks, thread })
+        Ok(Self {
+            tasks,
+            voice,
+            thread,
+        })
     }
 
     /// Has a marker run; returns what takes its place if the text waits for it.
@@ -248,6 +269,7 @@ async fn work(
     mut queue: queue::Receiver<Task>,
     events: &Events,
     quiet: bool,
+    tell: impl Fn(&Marker, &Ran),
     mut interrupted: Interrupted,
 ) -> Result<(), Failure> {
     loop {
@@ -268,9 +290,7 @@ async fn work(
             break;
         };
         let ran = load::one(host, permit, quiet).await?;
-        if !quiet {
-            tell(&marker, &ran);
-        }
+        tell(&marker, &ran);
         events.write(&marker, &ran)?;
         if let Some(answer) = answer {
             // Nobody waits any more only if the text has ended in an error.
@@ -279,6 +299,10 @@ async fn work(
     }
     host.clean_up().await;
     Ok(())
+}
+
+fn turn(voice: &Mutex<()>) -> MutexGuard<'_, ()> {
+    voice.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Tells whoever sees no events what did not go well.
