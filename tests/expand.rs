@@ -41,6 +41,7 @@ mod scripts {
         failed_and_timed_out_markers_are_told_as_events,
         markers_that_mean_nothing_are_told_and_removed,
         events_that_cannot_be_written_stop_everything,
+        a_marker_that_changed_its_skill_leaves_nothing_approved_behind_it,
         a_skill_that_is_not_there_is_told_before_any_text,
         ctrl_c_stops_a_marker_and_leaves_nothing_behind,
         a_text_that_nobody_reads_is_no_crash,
@@ -504,6 +505,43 @@ fn events_that_cannot_be_written_stop_everything() {
         ("error: events: no space left on device\n", 125)
     );
     assert_eq!(place.audit().len(), 2);
+    // The text is not lost.
+    let end = expand(
+        &place,
+        "a !{nothing} b !{scripts/main.py} c",
+        &["--skill", "./skill", "-y", "--events", "/dev/full"],
+    );
+    assert_eq!((end.stdout.as_str(), end.code), ("a  b  c", 125));
+}
+
+fn a_marker_that_changed_its_skill_leaves_nothing_approved_behind_it() {
+    let place = place();
+    place.write("skill/scripts/lib.py", "print('good')\n");
+    place.write("skill/scripts/uses.py", "import lib\n");
+    place.write(
+        "skill/scripts/change.py",
+        "import time\ntime.sleep(0.3)\nopen(__file__.replace('change', 'lib'), 'w').write('print(\"evil\")')\n",
+    );
+    place.write(
+        "answers.json",
+        r#"[{"skill": "skill", "script": "scripts/change.py", "answer": "yes_once"},
+            {"skill": "skill", "script": "scripts/uses.py", "answer": "yes_once"}]"#,
+    );
+    let words = [
+        "--skill",
+        "./skill",
+        "--allow",
+        "write:skill",
+        "--answers",
+        "answers.json",
+    ];
+    let end = expand(&place, "!{scripts/uses.py}", &words);
+    assert_eq!((end.stdout.as_str(), end.code), ("good", 0));
+    let end = expand(&place, "a %{scripts/change.py}!{scripts/uses.py} b", &words);
+    assert_eq!(end.stdout, "a  b");
+    let why =
+        "`scripts/uses.py` of skill `skill` did not run: its skill changed after it was approved";
+    assert!(end.stderr.contains(why), "{}", end.stderr);
 }
 
 fn a_skill_that_is_not_there_is_told_before_any_text() {

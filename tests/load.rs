@@ -322,7 +322,7 @@ fn answers_that_make_no_sense_are_told_with_their_place() {
         ),
         (
             "[{\"skil\": \"demo\"}]",
-            "answer 1: `skil` is not one of skill, script, sha256, answer",
+            "answer 1: `skil` is not one of skill, script, command, sha256, answer",
         ),
     ] {
         place.write("answers.json", text);

@@ -28,6 +28,7 @@ mod audit_chain;
 mod audit_show;
 mod bad_input;
 mod bad_request;
+mod believed;
 mod cache;
 mod check;
 mod command_line;
@@ -70,6 +71,7 @@ fn main() -> ExitCode {
         ("audit", audit_show::trials()),
         ("bad input", bad_input::trials()),
         ("bad input", bad_request::trials()),
+        ("believed", believed::trials()),
         ("check", check::trials()),
         ("command line", command_line::trials()),
         ("concurrency", concurrency::trials()),

@@ -1,21 +1,72 @@
 //! What runs because an agent wants it: under whose policy, with what, and asked for how.
 
 use crate::args::Agent;
-use crate::failure::Failure;
+use crate::ask::Asks;
+use crate::failure::{Failure, REFUSED, say};
+use crate::list::printable;
 use crate::places;
-use skillrun::{AskedBy, Grant, Policy, Request, Skill};
+use skillrun::{
+    AskedBy, Check, Found, Grant, Policy, Refusal, Request, Skill, SkillError, Subject,
+};
 use std::path::Path;
 use std::sync::Arc;
 
 impl Agent {
+    /// The skill of a path or a name; whoever named it learns what it hides.
+    pub(crate) fn find(&self, name: &str) -> Result<Arc<Skill>, SkillError> {
+        let found = places::library(&self.skills.folders).find(name)?;
+        if !self.quiet {
+            warn_shadowed(&found);
+        }
+        Ok(found.skill)
+    }
+
+    /// Where answers come from. A file that scripts can write holds none.
+    pub(crate) fn asks(&self, skills: &[Arc<Skill>]) -> Result<Asks, Failure> {
+        if let Some(file) = &self.answers {
+            self.keep_from_scripts("answers", file, skills)?;
+        }
+        Asks::new(self.answers.as_ref())
+    }
+
+    /// Refuses a file that lies where scripts may write, or where they come from.
+    pub(crate) fn keep_from_scripts(
+        &self,
+        what: &str,
+        file: &Path,
+        skills: &[Arc<Skill>],
+    ) -> Result<(), Failure> {
+        let skills = skills.iter().map(|skill| ("skill", skill.path()));
+        let mut places = skills.chain(
+            self.workspace
+                .as_deref()
+                .map(|folder| ("workspace", folder)),
+        );
+        match places.find(|(_, folder)| places::lies_in(file, folder)) {
+            None => Ok(()),
+            Some((word, _)) => Err(Failure {
+                code: REFUSED,
+                word: "refused",
+                message: format!(
+                    "{what} `{}` lie in the {word}, where scripts may have written them",
+                    printable(&file.display().to_string())
+                ),
+                hint: Some("keep them elsewhere".into()),
+            }),
+        }
+    }
+
     /// The policy with what was typed. Nothing that lies in one of the skills or in the workspace is read as one.
     pub(crate) fn policy(&self, skills: &[Arc<Skill>]) -> Result<Policy, Failure> {
+        let names: Vec<&str> = skills.iter().map(|skill| skill.name()).collect();
+        let names = names.join(" ");
         let skills: Vec<&Path> = skills.iter().map(|skill| skill.path()).collect();
         let untrusted = places::Untrusted {
             skills: &skills,
             workspace: self.workspace.as_deref(),
         };
-        let policy = places::policy(self.policy.as_deref(), untrusted)?;
+        let policy = places::policy(self.policy.as_deref(), untrusted);
+        let policy = policy.map_err(|failure| recorded(failure, &names))?;
         Ok(policy.and_allow(typed(&self.allow)?))
     }
 
@@ -35,13 +86,56 @@ impl Agent {
     }
 }
 
-/// Grants that were typed; their paths are below the current directory.
+/// Tells which skills of the same name are hidden by the one that was found.
+pub(crate) fn warn_shadowed(found: &Found) {
+    for hidden in &found.shadowed {
+        let text = format!(
+            "skill `{}` hides `{}`",
+            printable(&found.skill.path().display().to_string()),
+            printable(&hidden.display().to_string())
+        );
+        say("warning", &text);
+    }
+}
+
+/// A refusal that came before there was a policy to decide by, put on the record.
+pub(crate) fn recorded(failure: Failure, name: &str) -> Failure {
+    if failure.code != REFUSED {
+        return failure;
+    }
+    let refusal = Refusal {
+        check: Check::Policy,
+        message: failure.message.clone(),
+        hint: None,
+    };
+    let request = Request {
+        subject: Subject::Unclear {
+            name: name.to_owned(),
+            refusal,
+        },
+        ..Request::command(name)
+    };
+    let written = places::host(&Policy::default())
+        .and_then(|host| Ok(host.decide(&Policy::default(), request)?));
+    match written {
+        Ok(_) => failure,
+        Err(unwritten) => unwritten,
+    }
+}
+
+/// Grants that were typed; their paths are below the current directory, and links in them are what they lead to now.
 pub(crate) fn typed(texts: &[String]) -> Result<Vec<Grant>, Failure> {
     let here = std::env::current_dir()?;
     let each = texts.iter().map(|text| {
         let grant = text.parse::<Grant>();
         let grant = grant.map_err(|error| Failure::host(error.to_string()))?;
-        Ok(grant.resolved(&here))
+        Ok(match grant.resolved(&here) {
+            Grant::Read(path) => Grant::Read(path.canonicalize().unwrap_or(path)),
+            Grant::Write(path) if path.is_absolute() => {
+                Grant::Write(path.canonicalize().unwrap_or(path))
+            }
+            other => other,
+        })
     });
     each.collect()
 }

@@ -5,7 +5,7 @@
 
 use crate::args::Expand;
 use crate::ask::{Asks, tell_refused};
-use crate::failure::{Failure, REFUSED, plain, report, say};
+use crate::failure::{Failure, REFUSED, plain, say};
 use crate::run::{self, Interrupted};
 use crate::{load, places};
 use skillrun::{
@@ -24,11 +24,14 @@ const QUEUE: usize = 64;
 const INTERRUPTED: i32 = 130;
 
 pub(crate) fn expand(args: &Expand) -> Result<u8, Failure> {
-    let library = places::library(&args.agent.skills.folders);
     let mut skills = Vec::new();
     for name in &args.skill {
-        skills.push(library.find(name)?.skill);
+        skills.push(args.agent.find(name)?);
     }
+    if let Some(file) = &args.events {
+        args.agent.keep_from_scripts("events", file, &skills)?;
+    }
+    let asks = args.agent.asks(&skills)?;
     let most = skillrun::parse_bytes(&args.max_output);
     let most = most.map_err(|error| Failure::host(error.to_string()))?;
     let policy = args.agent.policy(&skills)?;
@@ -39,18 +42,28 @@ pub(crate) fn expand(args: &Expand) -> Result<u8, Failure> {
         args,
         policy,
         host,
-        asks: Asks::new(args.agent.answers.as_ref())?,
+        asks,
         most,
         events,
         runner,
         out: Out::new(),
         refused: false,
+        failed: None,
     };
-    let done = filter.pass(Expander::new(skills));
-    let refused = filter.refused;
-    filter.runner.finish()?;
-    done?;
-    Ok(if refused { REFUSED } else { 0 })
+    let passed = filter.pass(Expander::new(skills));
+    let Filter {
+        runner,
+        refused,
+        failed,
+        ..
+    } = filter;
+    // What the runner failed at is why the text could not go on.
+    runner.finish()?;
+    passed?;
+    match failed {
+        Some(failure) => Err(failure),
+        None => Ok(if refused { REFUSED } else { 0 }),
+    }
 }
 
 struct Filter<'a> {
@@ -64,6 +77,8 @@ struct Filter<'a> {
     runner: Runner,
     out: Out,
     refused: bool,
+    /// Why no further marker runs. The text is still passed on.
+    failed: Option<Failure>,
 }
 
 impl Filter<'_> {
@@ -82,7 +97,11 @@ impl Filter<'_> {
             for piece in pieces {
                 match piece {
                     Piece::Text(text) => self.out.write(&text)?,
-                    Piece::Marker(marker) => self.marker(marker)?,
+                    Piece::Marker(_) if self.failed.is_some() => {}
+                    Piece::Marker(marker) => match self.marker(marker) {
+                        Ok(text) => self.out.write(&text)?,
+                        Err(failure) => self.failed = Some(failure),
+                    },
                 }
             }
             self.out.flush()?;
@@ -92,7 +111,8 @@ impl Filter<'_> {
         }
     }
 
-    fn marker(&mut self, marker: Marker) -> Result<(), Failure> {
+    /// Has a marker decided and run; returns what takes its place.
+    fn marker(&mut self, marker: Marker) -> Result<String, Failure> {
         // What stands before it is there when a person is asked, or waits for its output.
         self.out.flush()?;
         let mut request = self
@@ -111,22 +131,18 @@ impl Filter<'_> {
             }
             decisions
         };
-        for decision in decisions {
-            let permit = match decision {
-                Decision::Permitted(permit) => permit,
-                Decision::Refused(refusal) => {
-                    self.refused = true;
-                    self.events.write(&marker, &Ran::Refused(refusal))?;
-                    continue;
-                }
-                other => return Err(Failure::host(format!("unknown decision {other:?}"))),
-            };
-            let waits = marker.kind == MarkerKind::Capture && !self.args.hand_back;
-            if let Some(text) = self.runner.run(marker.clone(), permit, waits)? {
-                self.out.write(&text)?;
+        match decisions.into_iter().next() {
+            Some(Decision::Permitted(permit)) => {
+                let waits = marker.kind == MarkerKind::Capture && !self.args.hand_back;
+                self.runner.run(marker, permit, waits)
             }
+            Some(Decision::Refused(refusal)) => {
+                self.refused = true;
+                self.events.write(&marker, &Ran::Refused(refusal))?;
+                Ok(String::new())
+            }
+            other => Err(Failure::host(format!("unknown decision {other:?}"))),
         }
-        Ok(())
     }
 }
 
@@ -194,7 +210,7 @@ struct Runner {
     tasks: queue::Sender<Task>,
     /// Held by whoever speaks: what is said of a marker does not come into a question.
     voice: Arc<Mutex<()>>,
-    thread: std::thread::JoinHandle<()>,
+    thread: std::thread::JoinHandle<Result<(), Failure>>,
 }
 
 struct Task {
@@ -218,7 +234,7 @@ impl Runner {
         let voice: Arc<Mutex<()>> = Arc::default();
         let own = Arc::clone(&voice);
         let thread = std::thread::Builder::new().spawn(move || {
-            let worked = runtime.block_on(async {
+            runtime.block_on(async {
                 let tell = |marker: &Marker, ran: &Ran| {
                     let _turn = turn(&own);
                     if !quiet {
@@ -226,12 +242,7 @@ impl Runner {
                     }
                 };
                 work(host, queue, &events, quiet, tell, interrupted).await
-            });
-            if let Err(failure) = worked {
-                // The text may wait for an answer that will not come.
-                report(&failure, false);
-                exit(failure.code.into());
-            }
+            })
         })?;
         Ok(Self {
             tasks,
@@ -240,8 +251,8 @@ impl Runner {
         })
     }
 
-    /// Has a marker run; returns what takes its place if the text waits for it.
-    fn run(&self, marker: Marker, permit: Permit, waits: bool) -> Result<Option<String>, Failure> {
+    /// Has a marker run; returns what takes its place: nothing, unless the text waits for it.
+    fn run(&self, marker: Marker, permit: Permit, waits: bool) -> Result<String, Failure> {
         let (sender, answer) = mpsc::channel();
         let task = Task {
             marker,
@@ -251,8 +262,8 @@ impl Runner {
         let gone = || Failure::host("what runs markers has ended");
         self.tasks.blocking_send(task).map_err(|_| gone())?;
         match waits {
-            true => Ok(Some(answer.recv().map_err(|_| gone())?)),
-            false => Ok(None),
+            true => answer.recv().map_err(|_| gone()),
+            false => Ok(String::new()),
         }
     }
 
@@ -260,7 +271,7 @@ impl Runner {
     fn finish(self) -> Result<(), Failure> {
         drop(self.tasks);
         let gone = || Failure::host("what runs markers has ended");
-        self.thread.join().map_err(|_| gone())
+        self.thread.join().map_err(|_| gone())?
     }
 }
 

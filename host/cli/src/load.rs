@@ -1,7 +1,7 @@
 //! `skillrun load`: a skill as an agent reads it, with what its scripts printed.
 
 use crate::args::Load;
-use crate::ask::{Asks, tell_refused};
+use crate::ask::tell_refused;
 use crate::failure::{Failure, NOT_FOUND, REFUSED, report};
 use crate::{places, run, runtimes};
 use serde_json::json;
@@ -10,16 +10,15 @@ use std::io::Write as _;
 use std::path::Path;
 
 pub(crate) fn load(args: &Load) -> Result<u8, Failure> {
-    let found = match places::library(&args.agent.skills.folders).find(&args.skill) {
-        Ok(found) => found,
+    let skill = &match args.agent.find(&args.skill) {
+        Ok(skill) => skill,
         Err(error) => return not_loaded(args, &error.into()),
     };
-    let skill = &found.skill;
     let policy = args.agent.policy(std::slice::from_ref(skill))?;
     let load = skillrun::Load::new(skill, args.scripts.as_deref());
     let request = |script: &str| args.agent.request(&policy, Request::new(skill, script));
     let host: &Host = Box::leak(Box::new(places::host(&policy)?));
-    let asks = Asks::new(args.agent.answers.as_ref())?;
+    let asks = args.agent.asks(std::slice::from_ref(skill))?;
     let decisions = host.decide_all(&policy, load.scripts().map(request).collect())?;
     let decisions = asks.settle(host, decisions)?;
     if !args.agent.quiet {

@@ -73,9 +73,9 @@ pub(crate) struct Untrusted<'a> {
 
 /// The policy: the named one, or the first that is there, or the empty one.
 ///
-/// One in a skill's folder is passed over unless it was named: a caller may stand in there, and a skill must
-/// not widen its own policy. One in the workspace is refused: it may be the caller's, with restrictions that
-/// he relies on, or a script's.
+/// One in the folder of any skill is passed over unless it was named: a caller may stand in there, and a skill must
+/// not widen a policy. One in the workspace is refused: it may be the caller's, with restrictions that he relies on,
+/// or a script's. So is one that was found and that another user may have written.
 pub(crate) fn policy(named: Option<&Path>, untrusted: Untrusted<'_>) -> Result<Policy, Failure> {
     let Untrusted { skills, workspace } = untrusted;
     let usual = || {
@@ -88,10 +88,35 @@ pub(crate) fn policy(named: Option<&Path>, untrusted: Untrusted<'_>) -> Result<P
             let meta = path.symlink_metadata();
             meta.is_ok_and(|meta| !meta.is_file() || meta.len() > 0)
         });
-        there.find(|path| !skills.iter().any(|skill| lies_in(path, skill)))
+        there.find(|path| !is_of_a_skill(path) && !skills.iter().any(|skill| lies_in(path, skill)))
     };
-    let Some(path) = named.map(Path::to_owned).or_else(usual) else {
-        return Ok(Policy::default());
+    let refused = |message: String, hint: &str| Failure {
+        code: REFUSED,
+        word: "refused",
+        message,
+        hint: Some(hint.into()),
+    };
+    let shown = |path: &Path| printable(&path.display().to_string());
+    let path = match (named, usual()) {
+        (Some(path), _) if is_of_a_skill(path) => {
+            let message = format!(
+                "policy `{}` lies in a skill, which does not say what may run",
+                shown(path)
+            );
+            return Err(refused(message, "move it elsewhere"));
+        }
+        (Some(path), _) => path.to_owned(),
+        (None, Some(path)) => {
+            if let Some(why) = others_wrote(&path) {
+                let message = format!("policy `{}` {why}", shown(&path));
+                return Err(refused(
+                    message,
+                    "look at it, and name it with --policy FILE if it is meant",
+                ));
+            }
+            path
+        }
+        (None, None) => return Ok(Policy::default()),
     };
     let skills = skills.iter().map(|skill| ("skill", *skill));
     let around = skills.chain(workspace.map(|folder| ("workspace", folder)));
@@ -99,24 +124,52 @@ pub(crate) fn policy(named: Option<&Path>, untrusted: Untrusted<'_>) -> Result<P
         .into_iter()
         .find(|(_, folder)| lies_in(&path, folder));
     if let Some((word, _)) = around {
-        let shown = printable(&path.display().to_string());
-        return Err(Failure {
-            code: REFUSED,
-            word: "refused",
-            message: format!("policy `{shown}` lies in the {word}, which is not trusted to say what it may do"),
-            hint: Some("move it elsewhere and name it with --policy FILE, or hand over a folder without it".into()),
-        });
+        let message = format!(
+            "policy `{}` lies in the {word}, which is not trusted to say what it may do",
+            shown(&path)
+        );
+        let hint =
+            "move it elsewhere and name it with --policy FILE, or hand over a folder without it";
+        return Err(refused(message, hint));
     }
     Ok(Policy::load(&path)?)
 }
 
-/// Whether a file, or the folder it is in, is really below `folder`.
-fn lies_in(file: &Path, folder: &Path) -> bool {
-    let around = file
+/// Whether a file is somewhere below a folder with a `SKILL.md`.
+fn is_of_a_skill(file: &Path) -> bool {
+    let real = [
+        file.canonicalize().ok(),
+        folder_of(file).canonicalize().ok(),
+    ];
+    let folders = real.iter().flatten().flat_map(|path| path.ancestors());
+    let names = ["SKILL.md", "skill.md"];
+    folders
+        .into_iter()
+        .any(|folder| names.iter().any(|name| folder.join(name).is_file()))
+}
+
+/// Why a file may hold what somebody else wrote, if it may.
+fn others_wrote(file: &Path) -> Option<&'static str> {
+    use std::os::unix::fs::MetadataExt as _;
+    // What cannot be looked at, or is no file, cannot be read either.
+    let meta = file.metadata().ok().filter(|meta| meta.is_file())?;
+    let own = rustix::process::geteuid().as_raw();
+    if meta.uid() != own && meta.uid() != 0 {
+        return Some("belongs to another user");
+    }
+    (meta.mode() & 0o002 != 0).then_some("may be written by every user")
+}
+
+fn folder_of(file: &Path) -> &Path {
+    let folder = file
         .parent()
-        .filter(|around| !around.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    [file, around]
+        .filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
+}
+
+/// Whether a file, or the folder it is in, is really below `folder`.
+pub(crate) fn lies_in(file: &Path, folder: &Path) -> bool {
+    [file, folder_of(file)]
         .into_iter()
         .filter_map(|path| path.canonicalize().ok())
         .any(|path| {

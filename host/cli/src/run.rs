@@ -2,7 +2,6 @@
 
 use crate::args::{Run, Runtime};
 use crate::failure::{self, Failure, say};
-use crate::list::printable;
 use crate::{agent, places, runtimes};
 use skillrun::{
     Chunk, Decision, Grant, Host, Live, Outcome, Paths, Policy, Request, Skill, Status, Stream,
@@ -27,22 +26,14 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 pub(crate) fn run(args: Run) -> Result<u8, Failure> {
     let found = places::library(&args.skills.folders).find(&args.skill)?;
     if !args.quiet {
-        for hidden in &found.shadowed {
-            say(
-                "warning",
-                &format!(
-                    "skill `{}` hides `{}`",
-                    printable(&found.skill.path().display().to_string()),
-                    printable(&hidden.display().to_string())
-                ),
-            );
-        }
+        agent::warn_shadowed(&found);
     }
     let untrusted = places::Untrusted {
         skills: &[found.skill.path()],
         workspace: args.workspace.as_deref(),
     };
-    let policy = places::policy(args.policy.as_deref(), untrusted)?;
+    let policy = places::policy(args.policy.as_deref(), untrusted);
+    let policy = policy.map_err(|failure| agent::recorded(failure, &args.script))?;
     let (policy, request) = request(&args, policy, &found.skill)?;
     // Taken apart piece by piece a host costs as much as a tenth of a short run; the end of the
     // process does it at once.

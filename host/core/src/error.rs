@@ -44,6 +44,9 @@ pub enum Error {
         /// Why.
         why: String,
     },
+    /// The skill is not what it was when it was approved, so nothing ran.
+    #[error("{0} did not run: its skill changed after it was approved")]
+    Changed(String),
     /// The sandbox could not be built.
     #[error("cannot build the sandbox: {0}")]
     Sandbox(String),

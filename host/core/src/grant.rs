@@ -5,6 +5,7 @@
 //! is made, so that `read:./data` and `read:/w/data/../data/x` cannot mean more than they say.
 
 use std::fmt;
+use std::net::Ipv6Addr;
 use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 
@@ -73,6 +74,7 @@ impl FromStr for Grant {
         }
         match kind {
             "read" => Ok(Self::Read(plain_path(value).map_err(fail)?)),
+            "write" if value == Self::SKILL => Ok(Self::Write(value.into())),
             "write" => Ok(Self::Write(plain_path(value).map_err(fail)?)),
             "net" => {
                 let (host, port) = parse_host(value).map_err(fail)?;
@@ -82,8 +84,11 @@ impl FromStr for Grant {
             "env" => Err(fail(
                 "a variable's name holds letters, digits and `_` only".into(),
             )),
-            "run" if !value.contains('/') => Ok(Self::Run(value.into())),
-            "run" => Err(fail("name the command, not its path".into())),
+            "run" if value.contains('/') => Err(fail("name the command, not its path".into())),
+            "run" if is_command(value) => Ok(Self::Run(value.into())),
+            "run" => Err(fail(
+                "a command is one word of letters, digits and `._+-`, without arguments".into(),
+            )),
             "interpreter" => Ok(Self::Interpreter(value.into())),
             _ => Err(fail("`native` takes no value".into())),
         }
@@ -112,7 +117,8 @@ impl Grant {
         matches!(self, Self::Net(host, None) if host == "*")
     }
 
-    /// The word that stands for the skill's own folder in `write:skill`.
+    /// The word that stands for the skill's own folder in `write:skill`. A path that was written is never that: a
+    /// relative one begins with a dot.
     pub const SKILL: &str = "skill";
 
     /// Whether holding `self` is enough for `wanted`.
@@ -129,24 +135,22 @@ impl Grant {
 
     /// The same grant with a relative path made absolute against `base`.
     pub fn resolved(self, base: &Path) -> Self {
-        let absolute = |path: PathBuf| {
-            if path.as_os_str() == Self::SKILL {
-                path
-            } else {
-                lexical(&base.join(path))
-            }
-        };
         match self {
-            Self::Read(path) => Self::Read(absolute(path)),
-            Self::Write(path) => Self::Write(absolute(path)),
+            Self::Read(path) => Self::Read(lexical(&base.join(path))),
+            Self::Write(path) if path.as_os_str() == Self::SKILL => Self::Write(path),
+            Self::Write(path) => Self::Write(lexical(&base.join(path))),
             other => other,
         }
     }
 }
 
 fn plain_path(value: &str) -> Result<PathBuf, String> {
+    if value.starts_with('~') {
+        return Err("`~` stands for nothing here; write the whole path, or `./~`".into());
+    }
     let path = lexical(Path::new(value));
     match path.components().next() {
+        Some(Component::Normal(_)) => Ok(Path::new(".").join(path)),
         Some(Component::ParentDir) if Path::new(value).is_absolute() => {
             Err("`..` climbs above `/`".into())
         }
@@ -188,8 +192,13 @@ fn parse_host(value: &str) -> Result<(String, Option<u16>), String> {
         _ => (value, None),
     };
     let name = host.strip_prefix("*.").unwrap_or(host);
+    let address = name.strip_prefix('[').map(|rest| rest.strip_suffix(']'));
+    let address = address.map(|inner| inner.is_some_and(|inner| inner.parse::<Ipv6Addr>().is_ok()));
+    if address == Some(false) {
+        return Err("what stands in brackets is an IPv6 address, as in `[::1]:80`".into());
+    }
     let plain = name == "*"
-        || name.starts_with('[')
+        || address == Some(true)
         || name
             .bytes()
             .all(|b| b.is_ascii_alphanumeric() || b"-._".contains(&b));
@@ -206,6 +215,11 @@ fn host_covers(have: &str, want: &str) -> bool {
         || have
             .strip_prefix('*')
             .is_some_and(|suffix| want.len() > suffix.len() && want.ends_with(suffix))
+}
+
+fn is_command(name: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"._+-".contains(&b);
+    !name.starts_with(['-', '.']) && name.bytes().all(plain)
 }
 
 fn is_env_name(name: &str) -> bool {
@@ -260,6 +274,13 @@ mod tests {
             "net:x:70000",
             "net:*.*",
             "run:/bin/sh",
+            "run:git status",
+            "run:*",
+            "run:-c",
+            "net:[::1",
+            "net:[a b]",
+            "net:[::1]x",
+            "read:~/x",
             "env:A\n",
         ] {
             assert!(bad.parse::<Grant>().is_err(), "{bad}");
@@ -314,6 +335,15 @@ mod tests {
             grant("write:skill").resolved(Path::new("/w")),
             grant("write:skill")
         );
+        // Only that word is the skill's own folder.
+        for (text, means) in [
+            ("write:./skill", "write:/w/skill"),
+            ("write:skill/", "write:/w/skill"),
+            ("write:x/../skill", "write:/w/skill"),
+            ("read:skill", "read:/w/skill"),
+        ] {
+            assert_eq!(grant(text).resolved(Path::new("/w")).to_string(), means);
+        }
     }
 
     fn any_grant() -> impl Strategy<Value = Grant> {
@@ -326,7 +356,7 @@ mod tests {
             path.prop_map(|path| Grant::Write(lexical(&path))),
             (host, prop::option::of(1..=u16::MAX)).prop_map(|(host, port)| Grant::Net(host, port)),
             "[A-Za-z_][A-Za-z0-9_]{0,6}".prop_map(Grant::Env),
-            "[a-z0-9._+-]{1,6}".prop_map(Grant::Run),
+            "[a-z0-9][a-z0-9._+-]{0,5}".prop_map(Grant::Run),
             "[a-z0-9]{1,6}".prop_map(Grant::Interpreter),
             Just(Grant::Native),
         ]

@@ -1,6 +1,6 @@
 //! The host: one per process, shared by every task that runs scripts.
 
-use crate::approval::{Answer, AnswerError, Approvals, Asked, Question, session};
+use crate::approval::{self, Answer, AnswerError, Approvals, Asked, Question};
 use crate::audit::{self, AuditLog, Event};
 use crate::decision::{self, Check, Checked, Decision, Permit, Refusal, Runs};
 use crate::error::Error;
@@ -218,28 +218,34 @@ impl Host {
     /// A question is answered once. One that is unknown, expired or already answered is an error, and so is
     /// an answer that cannot be recorded; nothing runs then.
     pub fn answer(&self, question: &str, answer: Answer) -> Result<Vec<Decision>, AnswerError> {
-        let no = || format!("a person answered `{answer}`");
-        match answer {
-            Answer::No => self.decline(question, &no()),
-            yes => {
-                self.expire()?;
-                let open = self.approvals.take(question)?;
-                for permit in open.permits() {
-                    let event = Event::approved(&permit.asked(), &open.question().id, yes.word());
-                    self.audit.write(&event)?;
-                }
-                self.approvals.remember(&open, yes)?;
-                let permits = open.into_permits().into_iter();
-                Ok(permits.map(Decision::Permitted).collect())
-            }
-        }
-    }
-
-    /// Closes a question with no because nobody can be asked; `why` is recorded.
-    pub fn decline(&self, question: &str, why: &str) -> Result<Vec<Decision>, AnswerError> {
         self.expire()?;
         let open = self.approvals.take(question)?;
-        Ok(self.refuse_all(open.permits(), why, APPROVAL_HINT)?)
+        if answer == Answer::No {
+            let why = format!("a person answered `{answer}`");
+            return Ok(self.refuse_all(open.permits(), &why, APPROVAL_HINT)?);
+        }
+        if open.is_outdated() {
+            let why = "something in the skill changed after the question was asked";
+            return Ok(self.refuse_all(open.permits(), why, "ask again")?);
+        }
+        for permit in open.permits() {
+            let event = Event::approved(permit, &open.question().id, answer.word());
+            self.audit.write(&event)?;
+        }
+        if let Err(error) = self.approvals.remember(&open, answer) {
+            self.refuse_all(open.permits(), &error.to_string(), APPROVAL_HINT)?;
+            return Err(error.into());
+        }
+        let permits = open.into_permits().into_iter();
+        Ok(permits.map(Decision::Permitted).collect())
+    }
+
+    /// Closes a question with no because nobody can be asked, or nobody answers; `why` is recorded.
+    pub fn decline(&self, question: &str, why: &str) -> Result<Vec<Decision>, AnswerError> {
+        let open = self.approvals.take_late(question)?;
+        let refused = self.refuse_all(open.permits(), why, APPROVAL_HINT)?;
+        self.expire()?;
+        Ok(refused)
     }
 
     /// The questions that wait for an answer, the oldest first.
@@ -291,6 +297,12 @@ impl Host {
     /// Like [`Host::run`], connected to the outside while it goes on.
     pub async fn run_live(&self, permit: Permit, live: Live) -> Result<Outcome, Error> {
         let runtime = self.runtime_for(&permit)?;
+        if approval::is_outdated(&permit) {
+            let error = Error::Changed(permit.title());
+            self.audit
+                .write(&Event::refused(&permit.asked(), error.to_string()))?;
+            return Err(error);
+        }
         self.audit.write(&Event::started(&permit))?;
         let mut running = Running {
             audit: &self.audit,
@@ -383,7 +395,8 @@ struct Waiting {
 
 impl Waiting {
     fn belongs_with(&self, permit: &Permit) -> bool {
-        self.permits.first().map(session) == Some(session(permit))
+        let of = |permit: &Permit| (approval::session(permit), permit.workspace_path());
+        self.permits.first().map(of) == Some(of(permit))
     }
 }
 

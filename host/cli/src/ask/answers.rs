@@ -47,6 +47,9 @@ fn one(value: &Value) -> Result<Prepared, String> {
             KEYS.join(", ")
         ));
     }
+    if let Some((key, _)) = object.iter().find(|(_, value)| !value.is_string()) {
+        return Err(format!("`{key}` is not a text"));
+    }
     let text = |key: &str| object.get(key).and_then(Value::as_str).map(str::to_owned);
     let needed = |key: &str| text(key).ok_or(format!("`{key}` is missing"));
     let answer: Answer = needed("answer")?
@@ -67,12 +70,15 @@ fn one(value: &Value) -> Result<Prepared, String> {
     })
 }
 
-/// The answer to a question: to each of its scripts there must be one, and the least of them counts.
+/// The answer to a question: to each of its scripts there must be one, and the least of them counts. A skill is known
+/// by its folder, as in policies: its name is its own word.
 pub(super) fn of(all: &[Prepared], question: &Question) -> Option<Answer> {
     let mut least = Answer::YesInSession;
+    let folder = Path::new(&question.skill_path).file_name();
+    let folder = folder.and_then(|name| name.to_str()).unwrap_or_default();
     for script in &question.scripts {
         let found = all.iter().find(|prepared| {
-            prepared.skill == question.skill
+            prepared.skill == folder
                 && prepared.script == script.script
                 && prepared
                     .sha256

@@ -6,10 +6,11 @@
 
 use crate::decision::{Checked, Permit, hex};
 use crate::files;
-use cap_std::fs::Dir;
+use cap_std::fs::{Dir, MetadataExt as _};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 /// Far above any skill; beyond it, looking at everything for each run would cost more than asking.
@@ -31,6 +32,17 @@ impl Content {
                 let path = command.program.display().to_string();
                 Ok(Self([(path, permit.hash.clone())].into()))
             }
+        }
+    }
+
+    /// Whether a permit holds the bytes that were seen here.
+    pub(super) fn holds(&self, permit: &Permit) -> bool {
+        match &permit.subject {
+            Checked::Script(script) => {
+                let seen = self.0.get(&key(&script.real));
+                seen.is_some_and(|seen| seen.trim_end_matches(EXECUTABLE) == permit.hash)
+            }
+            Checked::Command(_) => true,
         }
     }
 
@@ -74,6 +86,17 @@ impl Content {
     }
 }
 
+/// Stands behind the hash of a file that can be started by its name.
+const EXECUTABLE: &str = "+x";
+
+/// A path as text; one that is not UTF-8 has its bytes behind it, so that no two read the same.
+fn key(path: &Path) -> String {
+    match path.to_str() {
+        Some(text) => text.to_owned(),
+        None => format!("{} {}", path.display(), hex(path.as_os_str().as_bytes())),
+    }
+}
+
 struct Walk {
     content: Content,
     bytes: u64,
@@ -95,14 +118,13 @@ impl Walk {
             let inner = path.join(&name);
             let fail = |error: std::io::Error| unreadable(&inner, files::plain(&error));
             let kind = entry.file_type().map_err(fail)?;
-            if kind.is_dir() {
+            let hash = if kind.is_dir() {
                 let below = entry.open_dir().map_err(fail)?;
                 self.folder(&below, &inner, depth + 1)?;
-                continue;
-            }
-            let hash = if kind.is_symlink() {
+                "folder".to_owned()
+            } else if kind.is_symlink() {
                 let target = dir.read_link_contents(&name).map_err(fail)?;
-                format!("link to {}", target.display())
+                format!("link to {}", key(&target))
             } else if kind.is_file() {
                 self.file(dir, &name)
                     .map_err(|why| unreadable(&inner, why))?
@@ -113,22 +135,25 @@ impl Walk {
             if self.content.0.len() >= MAX_FILES {
                 return Err(format!("it holds more than {MAX_FILES} files"));
             }
-            let key = inner.to_string_lossy().into_owned();
-            if self.content.0.insert(key, hash).is_some() {
-                return Err(unreadable(&inner, "is not UTF-8 and ambiguous".into()));
+            if self.content.0.insert(key(&inner), hash).is_some() {
+                return Err(unreadable(&inner, "is there twice".into()));
             }
         }
         Ok(())
     }
 
     fn file(&mut self, dir: &Dir, name: &Path) -> Result<String, String> {
-        let (mut file, _) = files::open(dir, name).map_err(|error| error.to_string())?;
+        let (mut file, meta) = files::open(dir, name).map_err(|error| error.to_string())?;
+        let executable = match meta.mode() & 0o111 {
+            0 => "",
+            _ => EXECUTABLE,
+        };
         let mut hash = Sha256::new();
         let mut part = vec![0; 64 * 1024];
         loop {
             let count = file.read(&mut part).map_err(|error| files::plain(&error))?;
             if count == 0 {
-                return Ok(hex(&hash.finalize()));
+                return Ok(hex(&hash.finalize()) + executable);
             }
             self.bytes += count as u64;
             if self.bytes > MAX_BYTES {

@@ -4,7 +4,7 @@
 //! [`Answer`] by the question's id. Nothing here calls a front end, waits or knows a clock on the wall: a
 //! question that nobody answers in time is answered with no.
 //!
-//! What is remembered: under `first-run`, a yes holds for what the skill holds now and for the grants asked,
+//! What is remembered: under `first-run`, a yes holds for what the skill holds now, the grants asked and the workspace,
 //! in a file; `yes_in_session` also for every script of the skill in this conversation, as long as the skill
 //! stays what it is and asks for no more, in memory. Under `always` only the second. For a command of this machine
 //! the first holds for one command line, the second for all of them.
@@ -288,21 +288,26 @@ impl Approvals {
     }
 
     /// Whether what these permits are for was approved; all are of one skill, world and chat.
-    pub(crate) fn ask(&self, permits: Vec<Permit>, when: policy::Approval) -> Result<Asked, Error> {
+    pub(crate) fn ask(
+        &self,
+        mut permits: Vec<Permit>,
+        when: policy::Approval,
+    ) -> Result<Asked, Error> {
         let Some(first) = permits.first() else {
             return Ok(Asked::Approved(permits));
         };
-        let (content, hash) = match Content::of(first) {
-            Ok(content) => {
-                let hash = content.hash();
-                (Some(content), Some(hash))
-            }
-            // Asked each time: what cannot be told apart cannot be remembered.
-            Err(_) => (None, None),
-        };
+        let session = session(first);
+        // What was read to run and what is hashed here must be the same bytes: the files may change between.
+        let content = Content::of(first).ok();
+        let content = content.filter(|content| permits.iter().all(|permit| content.holds(permit)));
+        // Otherwise asked each time: what cannot be told apart cannot be remembered.
+        let hash = content.as_ref().map(Content::hash);
+        for permit in &mut permits {
+            permit.approved.clone_from(&hash);
+        }
         if let Some(hash) = &hash {
             let state = self.state();
-            let yes = state.sessions.get(&session(first));
+            let yes = state.sessions.get(&session);
             if yes.is_some_and(|yes| permits.iter().all(|permit| yes.holds(hash, permit))) {
                 return Ok(Asked::Approved(permits));
             }
@@ -343,20 +348,21 @@ impl Approvals {
         Ok(Asked::Open(Box::new(question)))
     }
 
-    /// Takes a question off the open ones, if it is one.
+    /// Takes a question off the open ones, if it is one and its time has not passed.
     pub(crate) fn take(&self, id: &str) -> Result<Open, AnswerError> {
+        let late = |open: &Open| open.asked.elapsed() >= self.timeout;
+        if self.state().open.get(id).is_some_and(late) {
+            return Err(AnswerError::Expired { id: show(id) });
+        }
+        self.take_late(id)
+    }
+
+    /// Takes a question off the open ones, if it is one.
+    pub(crate) fn take_late(&self, id: &str) -> Result<Open, AnswerError> {
         let mut state = self.state();
         if let Some(open) = state.open.remove(id) {
-            let late = open.asked.elapsed() >= self.timeout;
-            let how = if late {
-                Closed::Expired
-            } else {
-                Closed::Answered
-            };
-            state.close(id, how);
-            if !late {
-                return Ok(open);
-            }
+            state.close(id, Closed::Answered);
+            return Ok(open);
         }
         let id = show(id);
         let closed = state.closed.iter().find(|(known, _)| *known == id);
@@ -399,7 +405,7 @@ impl Approvals {
         if let (Answer::YesInSession, Some(first)) = (answer, open.permits.first()) {
             let mut grants: Vec<Grant> = Vec::new();
             for permit in &open.permits {
-                grants.extend(permit.grants.iter().cloned());
+                grants.extend(asked_for(permit));
             }
             let yes = Yes {
                 content: hash.clone(),
@@ -454,12 +460,17 @@ impl Open {
     pub(crate) fn permits(&self) -> &[Permit] {
         &self.permits
     }
+
+    /// Whether the skill is not what was asked about.
+    pub(crate) fn is_outdated(&self) -> bool {
+        self.permits.first().is_some_and(is_outdated)
+    }
 }
 
 impl Yes {
     fn holds(&self, content: &str, permit: &Permit) -> bool {
         let covered = |wanted: &Grant| self.grants.iter().any(|held| held.covers(wanted));
-        self.content == content && permit.grants.iter().all(covered)
+        self.content == content && asked_for(permit).iter().all(covered)
     }
 }
 
@@ -519,7 +530,8 @@ impl Change {
         let before = last.source.and_then(|bytes| String::from_utf8(bytes).ok());
         let now = source_of(permit).and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());
         let had: Vec<&str> = last.grants.lines().collect();
-        let grants = permit.grants.iter().map(Grant::to_string);
+        let grants = asked_for(permit);
+        let grants = grants.iter().map(Grant::to_string);
         let files = content.changes_since(&last.files).into_iter();
         Self {
             since: last.time,
@@ -548,9 +560,27 @@ fn source_of(permit: &Permit) -> Option<&[u8]> {
     }
 }
 
+/// What a yes is given to: the grants, and the workspace, which is as much as one.
+fn asked_for(permit: &Permit) -> Vec<Grant> {
+    let workspace = permit.workspace_path().map(PathBuf::from);
+    let mut all = permit.grants.clone();
+    all.extend(workspace.map(Grant::Write));
+    all.sort();
+    all.dedup();
+    all
+}
+
 fn grants_of(permit: &Permit) -> String {
-    let grants: Vec<String> = permit.grants.iter().map(Grant::to_string).collect();
+    let grants: Vec<String> = asked_for(permit).iter().map(Grant::to_string).collect();
     grants.join("\n")
+}
+
+/// Whether the skill is not what it was when this was approved. What a script reads after it has started can still
+/// change: nobody can keep another program from that.
+pub(crate) fn is_outdated(permit: &Permit) -> bool {
+    let approved = permit.approved.as_ref();
+    approved
+        .is_some_and(|hash| Content::of(permit).map(|content| content.hash()).as_ref() != Ok(hash))
 }
 
 fn key<'a>(permit: &'a Permit, content: &'a str, grants: &'a str) -> Key<'a> {

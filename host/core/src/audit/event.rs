@@ -7,6 +7,10 @@ use serde::Serialize;
 
 /// Characters of the arguments that are recorded.
 const ARGUMENT_CHARS: usize = 256;
+/// Characters of a name, which may be anything that an agent wrote.
+const NAME_CHARS: usize = 1024;
+/// Characters of a reason, which may repeat such names.
+const REASON_CHARS: usize = 4096;
 /// The version of the line format.
 const VERSION: u8 = 1;
 
@@ -53,8 +57,8 @@ pub(crate) struct Event<'a> {
     run_id: &'a str,
     world: &'a str,
     chat: &'a str,
-    skill: &'a str,
-    script: &'a str,
+    skill: String,
+    script: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     script_path: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,6 +78,9 @@ pub(crate) struct Event<'a> {
 struct Answered<'a> {
     question: &'a str,
     answer: &'a str,
+    /// Of all that the skill held.
+    content_hash: Option<&'a str>,
+    workspace: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -110,8 +117,8 @@ impl<'a> Event<'a> {
             run_id: asked.run_id,
             world: asked.world,
             chat: asked.chat,
-            skill: asked.skill,
-            script: asked.script,
+            skill: cut(asked.skill, NAME_CHARS),
+            script: cut(asked.script, NAME_CHARS),
             script_path: None,
             script_hash: None,
             arguments: shorten(asked.args),
@@ -125,16 +132,21 @@ impl<'a> Event<'a> {
     pub(crate) fn refused(asked: &Asked<'a>, reason: String) -> Self {
         Self {
             level: Level::Warning,
-            reason: Some(reason),
+            reason: Some(cut(&reason, REASON_CHARS)),
             ..Self::new(Happened::Refused, asked)
         }
     }
 
     /// A person's answer to the question `question`.
-    pub(crate) fn approved(asked: &Asked<'a>, question: &'a str, answer: &'a str) -> Self {
+    pub(crate) fn approved(permit: &'a Permit, question: &'a str, answer: &'a str) -> Self {
         Self {
-            answered: Some(Answered { question, answer }),
-            ..Self::new(Happened::Approved, asked)
+            answered: Some(Answered {
+                question,
+                answer,
+                content_hash: permit.approved.as_deref(),
+                workspace: permit.workspace_path(),
+            }),
+            ..Self::of_permit(Happened::Approved, permit)
         }
     }
 
@@ -194,6 +206,14 @@ impl<'a> Event<'a> {
             script_hash: Some(permit.script_hash()),
             ..Self::new(event, &permit.asked())
         }
+    }
+}
+
+/// A text, cut visibly where it is too long.
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
     }
 }
 

@@ -449,22 +449,6 @@ fn a_sink_gets_a_chain_too_and_a_line_it_refused_is_not_in_it() {
 }
 
 #[test]
-fn an_answer_is_recorded_with_its_question() {
-    let place = place();
-    let asked = asked("skill");
-    place
-        .log()
-        .write(&Event::approved(&asked, "q-1", "yes_once"))
-        .unwrap();
-    let line: serde_json::Value = serde_json::from_str(&place.lines()[0]).unwrap();
-    assert_eq!(line["event"], "approved");
-    assert_eq!(
-        (&line["question"], &line["answer"]),
-        (&"q-1".into(), &"yes_once".into())
-    );
-}
-
-#[test]
 fn a_number_that_somebody_made_up_does_not_stop_the_log() {
     let place = place();
     place.add(1);

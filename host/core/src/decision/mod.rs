@@ -62,6 +62,8 @@ pub struct Permit {
     pub(crate) grants: Vec<Grant>,
     pub(crate) world: String,
     pub(crate) chat: String,
+    /// The hash of all that the skill held when it was approved, if a person had to.
+    pub(crate) approved: Option<String>,
 }
 
 /// What a permit is for, checked and read.
@@ -263,6 +265,7 @@ pub(crate) fn decide(
         grants,
         world,
         chat,
+        approved: None,
     })
 }
 

@@ -94,15 +94,13 @@ pub(super) fn open_mounts(
     Ok((mounts, workspace))
 }
 
-/// Whether what was opened lies where the policy's grant really is: names alone would let a link in a
-/// granted directory stand for what it points to.
+/// Whether what was opened lies where the policy's grant says, without any link: a link in a granted directory, or in
+/// the place of one, was perhaps laid by a script that may write around it.
 fn really_covers(policy: &Policy, skill: &str, wanted: &Grant, mount: &Mount) -> bool {
     let real = mount.real();
     let mut held = policy.grants(skill).filter(|held| held.covers(wanted));
     held.any(|held| match held {
-        Grant::Read(path) | Grant::Write(path) => path
-            .canonicalize()
-            .is_ok_and(|granted| real.starts_with(granted)),
+        Grant::Read(path) | Grant::Write(path) => real.starts_with(path),
         _ => false,
     })
 }

@@ -17,6 +17,8 @@ pub struct Refusal {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Check {
+    /// There is a policy that can be believed.
+    Policy,
     /// The script is there and its name means one script.
     Script,
     /// Its path stays inside the skill.
