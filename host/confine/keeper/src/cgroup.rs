@@ -46,8 +46,9 @@ impl Cgroup {
             home,
             version,
         } = parent(&own, &mounts)?;
-        remove_left_behind(&above);
-        let path = above.join(format!("{NAME}{}", std::process::id()));
+        let own = std::process::id();
+        remove_left_behind(&above, own);
+        let path = above.join(format!("{NAME}{own}"));
         fs::create_dir(&path).ok()?;
         let group = Self {
             path,
@@ -133,8 +134,9 @@ impl Cgroup {
     }
 }
 
-/// Removes groups of keepers that were killed; one with processes in it stays by itself.
-fn remove_left_behind(above: &Path) {
+/// Removes groups of keepers that were killed, one of which may have had the number that is now this
+/// process's `own`; one with processes in it stays by itself.
+fn remove_left_behind(above: &Path, own: u32) {
     let Ok(entries) = fs::read_dir(above) else {
         return;
     };
@@ -144,7 +146,7 @@ fn remove_left_behind(above: &Path) {
         let Some(keeper) = keeper.and_then(|keeper| keeper.parse::<u32>().ok()) else {
             continue;
         };
-        if !Path::new(&format!("/proc/{keeper}")).exists() {
+        if keeper == own || !Path::new(&format!("/proc/{keeper}")).exists() {
             let _ = fs::remove_dir(entry.path());
         }
     }
@@ -242,6 +244,32 @@ mod tests {
             mounted(MOUNTS, "/sub/x", |kind, _| kind == "cgroup2"),
             Some(PathBuf::from("/sys/fs/cgroup/unified/x"))
         );
+    }
+
+    /// A directory that stands in for a group.
+    fn stand_in(name: &str, version: Version) -> Cgroup {
+        let path = std::env::temp_dir().join(format!("skillrun-{name}-{}", std::process::id()));
+        fs::create_dir(&path).unwrap();
+        Cgroup {
+            home: path.clone(),
+            path,
+            version,
+        }
+    }
+
+    #[test]
+    fn what_a_killed_keeper_of_the_same_number_left_is_removed() {
+        let above = stand_in("left", Version::Two).path;
+        let own = std::process::id();
+        // The first process lives as long as the machine, and no number is as large as the last.
+        let names = [own, 1, u32::MAX].map(|number| above.join(format!("{NAME}{number}")));
+        for path in names.iter().chain([&above.join("skillrun-other")]) {
+            fs::create_dir(path).unwrap();
+        }
+        remove_left_behind(&above, own);
+        assert_eq!(names.map(|path| path.exists()), [false, true, false]);
+        assert!(above.join("skillrun-other").exists());
+        fs::remove_dir_all(above).unwrap();
     }
 
     #[test]
