@@ -55,13 +55,13 @@ impl Cgroup {
             home,
             version,
         };
-        match fs::write(group.path.join("cgroup.procs"), "0") {
-            Ok(()) => Some(group),
-            Err(_) => {
-                let _ = fs::remove_dir(&group.path);
-                None
-            }
+        let swaps = fs::read_to_string("/proc/swaps").unwrap_or_default();
+        let joined =
+            group.counts_all(&swaps) && fs::write(group.path.join("cgroup.procs"), "0").is_ok();
+        if !joined {
+            let _ = fs::remove_dir(&group.path);
         }
+        joined.then_some(group)
     }
 
     /// Puts limits in force; `own` are bytes of files in memory, which count as memory and have a
@@ -71,7 +71,7 @@ impl Cgroup {
         let memory = limits.memory.saturating_add(own).saturating_add(SHARED);
         match self.version {
             Version::One => {
-                // Absent where the kernel does not count what is swapped out; never below the other.
+                // Absent where there is no swap that counts; never below the other.
                 let _ = write("memory.memsw.limit_in_bytes", "-1".into());
                 write("memory.limit_in_bytes", memory.to_string())?;
                 let _ = write("memory.memsw.limit_in_bytes", memory.to_string());
@@ -85,6 +85,16 @@ impl Cgroup {
             }
         }
         Ok(())
+    }
+
+    /// Whether memory cannot get out of its count: there is no swap, as the kernel lists it, or what is
+    /// swapped out counts.
+    fn counts_all(&self, swaps: &str) -> bool {
+        let file = match self.version {
+            Version::One => "memory.memsw.limit_in_bytes",
+            Version::Two => "memory.swap.max",
+        };
+        swaps.lines().nth(1).is_none() || self.path.join(file).exists()
     }
 
     /// Leaves and removes the group; takes as long as joining it.
@@ -254,6 +264,22 @@ mod tests {
             home: path.clone(),
             path,
             version,
+        }
+    }
+
+    #[test]
+    fn swap_that_does_not_count_is_a_way_round_a_limit() {
+        let none = "Filename\tType\tSize\tUsed\tPriority\n";
+        let some = format!("{none}/dev/vdb partition\t1048572\t0\t-2\n");
+        for (version, file) in [
+            (Version::One, "memory.memsw.limit_in_bytes"),
+            (Version::Two, "memory.swap.max"),
+        ] {
+            let group = stand_in(file, version);
+            assert!(group.counts_all(none) && !group.counts_all(&some));
+            fs::write(group.path.join(file), "").unwrap();
+            assert!(group.counts_all(&some));
+            fs::remove_dir_all(&group.path).unwrap();
         }
     }
 
