@@ -5,7 +5,7 @@
 //! for memory. In the second (v2) a group gets the controllers that the one above hands down, and only
 //! one without processes of its own can; so the way up is searched for one that does.
 
-use skillrun_keeper::{Layer, Limits};
+use skillrun_keeper::{Backend, Layer, Plan};
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
@@ -64,11 +64,17 @@ impl Cgroup {
         joined.then_some(group)
     }
 
-    /// Puts limits in force; `own` are bytes of files in memory, which count as memory and have a
-    /// limit of their own.
-    pub(crate) fn limit(&self, limits: &Limits, own: u64) -> io::Result<()> {
+    /// Puts the limits of a plan in force.
+    pub(crate) fn limit(&self, plan: &Plan) -> io::Result<()> {
         let write = |file: &str, value: String| fs::write(self.path.join(file), value);
-        let memory = limits.memory.saturating_add(own).saturating_add(SHARED);
+        // A scratch directory in memory has a limit of its own; the keeper, and the first process where
+        // there is one, are none of the program's.
+        let (scratch, others) = match plan.backend {
+            Backend::Namespaces => (plan.scratch.size, 2),
+            Backend::Landlock => (0, 1),
+        };
+        let memory = plan.limits.memory.saturating_add(scratch);
+        let memory = memory.saturating_add(SHARED);
         match self.version {
             Version::One => {
                 // Absent where there is no swap that counts; never below the other.
@@ -80,8 +86,8 @@ impl Cgroup {
             Version::Two => {
                 write("memory.max", memory.to_string())?;
                 let _ = write("memory.swap.max", "0".into());
-                // The keeper and the first process inside are two more.
-                write("pids.max", (u64::from(limits.processes) + 2).to_string())?;
+                let processes = u64::from(plan.limits.processes) + others;
+                write("pids.max", processes.to_string())?;
             }
         }
         Ok(())
@@ -265,6 +271,48 @@ mod tests {
             path,
             version,
         }
+    }
+
+    #[test]
+    fn as_many_processes_as_a_plan_says_are_the_programs_own() {
+        let group = stand_in("limits", Version::Two);
+        let read = |file: &str| fs::read_to_string(group.path.join(file)).unwrap();
+        let mut plan = Plan {
+            backend: Backend::Namespaces,
+            program: Vec::new(),
+            arguments: Vec::new(),
+            environment: Vec::new(),
+            directory: Vec::new(),
+            places: Vec::new(),
+            scratch: skillrun_keeper::Scratch {
+                at: Vec::new(),
+                size: 1 << 20,
+            },
+            network: false,
+            limits: skillrun_keeper::Limits {
+                time: Duration::from_secs(1),
+                memory: 64 << 20,
+                processes: 16,
+                file_size: 0,
+                disk: 0,
+                open_files: 0,
+            },
+            filter: Vec::new(),
+        };
+        let mib = |count: u64| (count << 20).to_string();
+        group.limit(&plan).unwrap();
+        assert_eq!(
+            (read("memory.max"), read("pids.max")),
+            (mib(64 + 1 + 16), "18".into())
+        );
+        plan.backend = Backend::Landlock;
+        group.limit(&plan).unwrap();
+        assert_eq!(
+            (read("memory.max"), read("pids.max")),
+            (mib(64 + 16), "17".into())
+        );
+        assert_eq!(read("memory.swap.max"), "0");
+        fs::remove_dir_all(&group.path).unwrap();
     }
 
     #[test]
