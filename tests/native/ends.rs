@@ -10,9 +10,13 @@ use std::process::{Child, Command};
 /// A trial that needs more than a script.
 type Ending = fn(Way) -> Result<(), String>;
 
-pub(super) const ALL: [(&str, Ending); 5] = [
+pub(super) const ALL: [(&str, Ending); 6] = [
     ("everything_dies_with_a_host_that_is_killed", killed),
     ("everything_is_gone_once_the_run_is_dropped", dropped),
+    (
+        "nothing_is_left_of_a_run_that_had_ended_when_it_was_dropped",
+        forgotten,
+    ),
     (
         "a_hundred_runs_at_once_are_all_right_and_leave_nothing",
         many,
@@ -96,6 +100,16 @@ fn dropped(way: Way) -> Result<(), String> {
     same(
         &output,
         "ready\noutside: unchanged\nlisteners: nobody came\nvictim: lives, nice 0\n\
+         host: lives, nice 0\nleft: nothing\n",
+    )
+}
+
+fn forgotten(way: Way) -> Result<(), String> {
+    let place = Place::new(way);
+    let output = bash(&place, "forget", ":").output().unwrap();
+    same(
+        &output,
+        "outside: unchanged\nlisteners: nobody came\nvictim: lives, nice 0\n\
          host: lives, nice 0\nleft: nothing\n",
     )
 }

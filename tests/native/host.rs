@@ -51,6 +51,7 @@ pub(crate) fn main(role: &str) -> ExitCode {
             "attempt" => host.attempt(command).await,
             "hold" => host.hold(command).await,
             "drop" => host.give_up(command).await,
+            "forget" => host.forget(command).await,
             "many" => host.many(command).await,
             "late" => host.late(command).await,
             other => panic!("no role `{other}`"),
@@ -114,6 +115,19 @@ impl Host {
         let mut running = self.start(command, "", outside.environment(), "scratch");
         let keepers = self.keepers(&outside);
         println!("{}", first_line(&mut running).await);
+        drop(running);
+        print!("{}{}", outside.report(), self.left(&outside, &keepers));
+    }
+
+    /// Drops a script that has ended by itself, and whose end nobody has asked for.
+    async fn forget(&self, command: Vec<OsString>) {
+        let outside = Outside::new(&self.root);
+        let running = self.start(command, "", outside.environment(), "scratch");
+        let keepers = self.keepers(&outside);
+        let ended = |process: &u32| readings::state(*process).is_some_and(|(now, _)| now == "Z");
+        while !keepers.iter().all(ended) {
+            tokio::task::yield_now().await;
+        }
         drop(running);
         print!("{}{}", outside.report(), self.left(&outside, &keepers));
     }

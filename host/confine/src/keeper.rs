@@ -18,7 +18,6 @@ use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -149,9 +148,7 @@ impl Keeper {
     pub(crate) fn finish(&mut self, message: &[u8]) -> Result<End, Unable> {
         let Message { report, cgroup } = understand(message)?;
         self.end();
-        if let Some(cgroup) = cgroup {
-            remove(Path::new(OsStr::from_bytes(&cgroup)));
-        }
+        remove(cgroup);
         result(report)
     }
 
@@ -187,6 +184,12 @@ impl Drop for Keeper {
         if !self.ended {
             let _ = self.control.shutdown(Shutdown::Both);
             self.end();
+            // One that had already ended has left its control group to this process.
+            let mut last = Vec::new();
+            let _ = self.control.read_to_end(&mut last);
+            if let Ok(Some(Ok(message))) = whole_message(&last).map(|last| last.map(understand)) {
+                remove(message.cgroup);
+            }
         }
     }
 }
@@ -217,9 +220,12 @@ fn result(report: Report) -> Result<End, Unable> {
     }
 }
 
-fn remove(cgroup: &Path) {
+fn remove(cgroup: Option<Vec<u8>>) {
+    let Some(cgroup) = cgroup else {
+        return;
+    };
     for _ in 0..TRIES {
-        match std::fs::remove_dir(cgroup) {
+        match std::fs::remove_dir(OsStr::from_bytes(&cgroup)) {
             Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
                 std::thread::sleep(Duration::from_millis(1));
             }

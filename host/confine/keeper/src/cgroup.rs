@@ -5,7 +5,7 @@
 //! for memory. In the second (v2) a group gets the controllers that the one above hands down, and only
 //! one without processes of its own can; so the way up is searched for one that does.
 
-use skillrun_keeper::{Layer, Limits};
+use skillrun_keeper::{Backend, Layer, Plan};
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
@@ -46,31 +46,38 @@ impl Cgroup {
             home,
             version,
         } = parent(&own, &mounts)?;
-        remove_left_behind(&above);
-        let path = above.join(format!("{NAME}{}", std::process::id()));
+        let own = std::process::id();
+        remove_left_behind(&above, own);
+        let path = above.join(format!("{NAME}{own}"));
         fs::create_dir(&path).ok()?;
         let group = Self {
             path,
             home,
             version,
         };
-        match fs::write(group.path.join("cgroup.procs"), "0") {
-            Ok(()) => Some(group),
-            Err(_) => {
-                let _ = fs::remove_dir(&group.path);
-                None
-            }
+        let swaps = fs::read_to_string("/proc/swaps").unwrap_or_default();
+        let joined =
+            group.counts_all(&swaps) && fs::write(group.path.join("cgroup.procs"), "0").is_ok();
+        if !joined {
+            let _ = fs::remove_dir(&group.path);
         }
+        joined.then_some(group)
     }
 
-    /// Puts limits in force; `own` are bytes of files in memory, which count as memory and have a
-    /// limit of their own.
-    pub(crate) fn limit(&self, limits: &Limits, own: u64) -> io::Result<()> {
+    /// Puts the limits of a plan in force.
+    pub(crate) fn limit(&self, plan: &Plan) -> io::Result<()> {
         let write = |file: &str, value: String| fs::write(self.path.join(file), value);
-        let memory = limits.memory.saturating_add(own).saturating_add(SHARED);
+        // A scratch directory in memory has a limit of its own; the keeper, and the first process where
+        // there is one, are none of the program's.
+        let (scratch, others) = match plan.backend {
+            Backend::Namespaces => (plan.scratch.size, 2),
+            Backend::Landlock => (0, 1),
+        };
+        let memory = plan.limits.memory.saturating_add(scratch);
+        let memory = memory.saturating_add(SHARED);
         match self.version {
             Version::One => {
-                // Absent where the kernel does not count what is swapped out; never below the other.
+                // Absent where there is no swap that counts; never below the other.
                 let _ = write("memory.memsw.limit_in_bytes", "-1".into());
                 write("memory.limit_in_bytes", memory.to_string())?;
                 let _ = write("memory.memsw.limit_in_bytes", memory.to_string());
@@ -79,11 +86,21 @@ impl Cgroup {
             Version::Two => {
                 write("memory.max", memory.to_string())?;
                 let _ = write("memory.swap.max", "0".into());
-                // The keeper and the first process inside are two more.
-                write("pids.max", (u64::from(limits.processes) + 2).to_string())?;
+                let processes = u64::from(plan.limits.processes) + others;
+                write("pids.max", processes.to_string())?;
             }
         }
         Ok(())
+    }
+
+    /// Whether memory cannot get out of its count: there is no swap, as the kernel lists it, or what is
+    /// swapped out counts.
+    fn counts_all(&self, swaps: &str) -> bool {
+        let file = match self.version {
+            Version::One => "memory.memsw.limit_in_bytes",
+            Version::Two => "memory.swap.max",
+        };
+        swaps.lines().nth(1).is_none() || self.path.join(file).exists()
     }
 
     /// Leaves and removes the group; takes as long as joining it.
@@ -133,8 +150,9 @@ impl Cgroup {
     }
 }
 
-/// Removes groups of keepers that were killed; one with processes in it stays by itself.
-fn remove_left_behind(above: &Path) {
+/// Removes groups of keepers that were killed, one of which may have had the number that is now this
+/// process's `own`; one with processes in it stays by itself.
+fn remove_left_behind(above: &Path, own: u32) {
     let Ok(entries) = fs::read_dir(above) else {
         return;
     };
@@ -144,7 +162,7 @@ fn remove_left_behind(above: &Path) {
         let Some(keeper) = keeper.and_then(|keeper| keeper.parse::<u32>().ok()) else {
             continue;
         };
-        if !Path::new(&format!("/proc/{keeper}")).exists() {
+        if keeper == own || !Path::new(&format!("/proc/{keeper}")).exists() {
             let _ = fs::remove_dir(entry.path());
         }
     }
@@ -242,6 +260,90 @@ mod tests {
             mounted(MOUNTS, "/sub/x", |kind, _| kind == "cgroup2"),
             Some(PathBuf::from("/sys/fs/cgroup/unified/x"))
         );
+    }
+
+    /// A directory that stands in for a group.
+    fn stand_in(name: &str, version: Version) -> Cgroup {
+        let path = std::env::temp_dir().join(format!("skillrun-{name}-{}", std::process::id()));
+        fs::create_dir(&path).unwrap();
+        Cgroup {
+            home: path.clone(),
+            path,
+            version,
+        }
+    }
+
+    #[test]
+    fn as_many_processes_as_a_plan_says_are_the_programs_own() {
+        let group = stand_in("limits", Version::Two);
+        let read = |file: &str| fs::read_to_string(group.path.join(file)).unwrap();
+        let mut plan = Plan {
+            backend: Backend::Namespaces,
+            program: Vec::new(),
+            arguments: Vec::new(),
+            environment: Vec::new(),
+            directory: Vec::new(),
+            places: Vec::new(),
+            scratch: skillrun_keeper::Scratch {
+                at: Vec::new(),
+                size: 1 << 20,
+            },
+            network: false,
+            limits: skillrun_keeper::Limits {
+                time: Duration::from_secs(1),
+                memory: 64 << 20,
+                processes: 16,
+                file_size: 0,
+                disk: 0,
+                open_files: 0,
+            },
+            filter: Vec::new(),
+        };
+        let mib = |count: u64| (count << 20).to_string();
+        group.limit(&plan).unwrap();
+        assert_eq!(
+            (read("memory.max"), read("pids.max")),
+            (mib(64 + 1 + 16), "18".into())
+        );
+        plan.backend = Backend::Landlock;
+        group.limit(&plan).unwrap();
+        assert_eq!(
+            (read("memory.max"), read("pids.max")),
+            (mib(64 + 16), "17".into())
+        );
+        assert_eq!(read("memory.swap.max"), "0");
+        fs::remove_dir_all(&group.path).unwrap();
+    }
+
+    #[test]
+    fn swap_that_does_not_count_is_a_way_round_a_limit() {
+        let none = "Filename\tType\tSize\tUsed\tPriority\n";
+        let some = format!("{none}/dev/vdb partition\t1048572\t0\t-2\n");
+        for (version, file) in [
+            (Version::One, "memory.memsw.limit_in_bytes"),
+            (Version::Two, "memory.swap.max"),
+        ] {
+            let group = stand_in(file, version);
+            assert!(group.counts_all(none) && !group.counts_all(&some));
+            fs::write(group.path.join(file), "").unwrap();
+            assert!(group.counts_all(&some));
+            fs::remove_dir_all(&group.path).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_a_killed_keeper_of_the_same_number_left_is_removed() {
+        let above = stand_in("left", Version::Two).path;
+        let own = std::process::id();
+        // The first process lives as long as the machine, and no number is as large as the last.
+        let names = [own, 1, u32::MAX].map(|number| above.join(format!("{NAME}{number}")));
+        for path in names.iter().chain([&above.join("skillrun-other")]) {
+            fs::create_dir(path).unwrap();
+        }
+        remove_left_behind(&above, own);
+        assert_eq!(names.map(|path| path.exists()), [false, true, false]);
+        assert!(above.join("skillrun-other").exists());
+        fs::remove_dir_all(above).unwrap();
     }
 
     #[test]

@@ -71,11 +71,7 @@ impl Keeper {
         room: Option<Room>,
     ) -> Result<End, Unable> {
         if let Some(group) = &self.group {
-            let own = match plan.backend {
-                Backend::Namespaces => plan.scratch.size,
-                Backend::Landlock => 0,
-            };
-            group.limit(&plan.limits, own).step("limit the cgroup")?;
+            group.limit(plan).step("limit the cgroup")?;
         }
         match plan.backend {
             Backend::Namespaces => namespaces::run(self, plan, handles, output, room),
