@@ -260,7 +260,7 @@ fn a_log_whose_head_is_a_directory_stops_everything() {
 fn a_log_that_somebody_holds_stops_everything() {
     let place = Place::with_script(RUNS);
     place.write("workspace/a", "");
-    let head = std::fs::File::create(place.write("state/skillrun/audit.head", "")).unwrap();
+    let head = std::fs::File::create(place.write("state/skillrun/audit.lock", "")).unwrap();
     rustix::fs::flock(&head, rustix::fs::FlockOperation::LockExclusive).unwrap();
     let end = place.run(&["-w", "workspace"]);
     assert_eq!(

@@ -49,6 +49,7 @@ mod node;
 mod place;
 mod requirements;
 mod setup;
+mod state;
 mod terminal;
 mod words;
 
@@ -87,6 +88,7 @@ fn main() -> ExitCode {
         ("native", native::trials()),
         ("node", node::trials()),
         ("requirement", requirements::trials()),
+        ("state", state::trials()),
         ("terminal", terminal::trials()),
         ("case", folder::cases()),
         ("attack", folder::attacks()),

@@ -75,17 +75,12 @@ pub(crate) fn run(args: Run) -> Result<u8, Failure> {
             () = interrupted().unwrap_or_else(|_| Box::pin(std::future::pending())) => None,
         }
     });
-    if let Some(stays) = stays.filter(|_| warns(&args)) {
+    if let Some(stays) = stays.filter(|_| !args.quiet) {
         say("warning", &stays);
     }
     // A thread may still be blocked reading our stdin; it must not hold the process.
     runtime.shutdown_background();
     told
-}
-
-/// Whether warnings are wanted on stderr: in JSON they stand in the outcome.
-fn warns(args: &Run) -> bool {
-    !args.quiet && (!args.json || std::io::stderr().is_terminal())
 }
 
 /// Prints what is not printed yet, and returns the exit code.
@@ -95,7 +90,7 @@ fn tell(args: &Run, outcome: &Outcome) -> Result<u8, Failure> {
             serde_json::to_string(outcome).map_err(|error| Failure::host(error.to_string()))?;
         writeln!(std::io::stdout(), "{text}")?;
     }
-    if warns(args) {
+    if !args.quiet {
         for warning in &outcome.warnings {
             say("warning", warning);
         }

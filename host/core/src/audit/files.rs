@@ -1,6 +1,6 @@
 //! The files of a log: the one that is written, the parts it was rotated into, and the head.
 //!
-//! `audit.jsonl` has `audit.head` beside it and `audit-<number of the first line>.jsonl` before it.
+//! `audit.jsonl` has `audit.head` and `audit.lock` beside it and `audit-<number of the first line>.jsonl` before it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
@@ -16,6 +16,14 @@ pub(super) fn head_of(log: &Path) -> PathBuf {
         Some(extension) if extension == EXTENSION => log.with_extension("head"),
         // Two logs that differ in their extension have two heads.
         _ => with_suffix(log, OsStr::new(".audit-head")),
+    }
+}
+
+/// The file that writers of a log hold one after the other.
+pub(super) fn lock_of(log: &Path) -> PathBuf {
+    match log.extension() {
+        Some(extension) if extension == EXTENSION => log.with_extension("lock"),
+        _ => with_suffix(log, OsStr::new(".audit-lock")),
     }
 }
 
@@ -90,7 +98,7 @@ fn with_suffix(path: &Path, suffix: &OsStr) -> PathBuf {
 pub(super) fn open_log(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true);
-    let file = open_made(&mut options, path)?;
+    let file = open_made(&mut options, path, 0o600)?;
     if file.metadata()?.file_type().is_fifo() {
         // Opened for reading as well, it would take the lines and keep them.
         return Err(rustix::io::Errno::NXIO.into());
@@ -110,11 +118,19 @@ pub(super) fn open_head(path: &Path) -> io::Result<File> {
             io::Error::new(kind, format!("its head `{}`: {why}", path.display()))
         }
     };
-    let file = open_made(&mut options, path).map_err(named)?;
+    let file = open_made(&mut options, path, 0o600).map_err(named)?;
     if !file.metadata()?.is_file() {
         return Err(named(io::Error::other("is not a file")));
     }
     Ok(file)
+}
+
+/// Opens the file to be held, and makes it. It can be opened by nobody who may not write it: a script that may read
+/// the folder could hold it otherwise, and keep everybody from writing.
+pub(super) fn open_lock(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true);
+    open_made(&mut options, path, 0o200)
 }
 
 /// Opens a file to read it, if it is one.
@@ -132,9 +148,9 @@ pub(super) fn open_read(path: &Path) -> io::Result<File> {
 /// A FIFO in a file's place would otherwise block the run before it starts.
 const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
 
-fn open_made(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+fn open_made(options: &mut OpenOptions, path: &Path, mode: u32) -> io::Result<File> {
     use std::os::unix::fs::DirBuilderExt as _;
-    options.mode(0o600).custom_flags(NONBLOCK);
+    options.mode(mode).custom_flags(NONBLOCK);
     match options.open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let folder = path.parent().ok_or(error)?;

@@ -1,7 +1,7 @@
 //! Appending a line to a file.
 //!
-//! The lock is on the head, not on the log: a log that is renamed while a writer waits would leave two
-//! writers with a lock each. A killed writer leaves, at most, a line (whole or cut short) that the
+//! The lock is on a file of its own, not on the log: a log that is renamed while a writer waits would leave two
+//! writers with a lock each, and whoever may read a log could hold it. A killed writer leaves, at most, a line (whole or cut short) that the
 //! head does not know yet; the next one counts it in, and the chain goes on.
 //!
 //! Nothing is synced to the disk. That would cost a run more than everything else it does, and what
@@ -10,7 +10,7 @@
 
 use super::chain::{Head, LineHash, Link, Place};
 use super::event::Event;
-use super::files::{head_of, open_head, open_log, part_of};
+use super::files::{head_of, lock_of, open_head, open_lock, open_log, part_of};
 use super::lines::{LONGEST, Lines};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::File;
@@ -29,14 +29,15 @@ const NAMES: u32 = 100;
 /// Fails if no line could be written now.
 pub(super) fn probe(path: &Path) -> io::Result<()> {
     open_head(&head_of(path))?;
+    open_lock(&lock_of(path))?;
     open_log(path).map(drop)
 }
 
 /// Appends one line, in a new file if this one has `rotate_at` bytes or more.
 pub(super) fn append(path: &Path, rotate_at: u64, event: &Event<'_>) -> io::Result<()> {
-    let held = lock(path)?;
+    let Held { head: held, .. } = &lock(path)?;
     let mut log = open_log(path)?;
-    let known = Head::read(&held)?;
+    let known = Head::read(held)?;
     let mut head = position(&mut log, known)?;
     if head.length >= rotate_at && head.length > 0 && rotate(path, head.first)? {
         log = open_log(path)?;
@@ -47,7 +48,7 @@ pub(super) fn append(path: &Path, rotate_at: u64, event: &Event<'_>) -> io::Resu
     }
     if known != Some(head) {
         // Whoever comes after a killed writer finds the line that follows, and no other.
-        head.write(&held)?;
+        head.write(held)?;
     }
     let seq = head.newest.seq.saturating_add(1);
     let mut line = event.line(seq, head.previous())?;
@@ -64,19 +65,27 @@ pub(super) fn append(path: &Path, rotate_at: u64, event: &Event<'_>) -> io::Resu
     }
     head.newest = Link { seq, hash };
     head.length += line.len() as u64;
-    head.write(&held)
+    head.write(held)
 }
 
-/// The head of a log, locked for as long as it is open.
-pub(super) fn lock(path: &Path) -> io::Result<File> {
-    let path = head_of(path);
+/// The right to write to a log, and its head.
+pub(super) struct Held {
+    head: File,
+    /// Locked for as long as it is open.
+    _lock: File,
+}
+
+/// Waits for the right to write to a log.
+pub(super) fn lock(path: &Path) -> io::Result<Held> {
+    let name = lock_of(path);
     let until = Instant::now() + WAIT;
     loop {
-        let head = open_head(&path)?;
-        wait(&head, FlockOperation::NonBlockingLockExclusive, until)?;
+        let lock = open_lock(&name)?;
+        wait(&lock, FlockOperation::NonBlockingLockExclusive, until)?;
         // One that was removed meanwhile is locked by nobody else.
-        if is_at(&head, &path)? {
-            return Ok(head);
+        if is_at(&lock, &name)? {
+            let head = open_head(&head_of(path))?;
+            return Ok(Held { head, _lock: lock });
         }
     }
 }

@@ -99,7 +99,7 @@ impl AuditLog {
             return vec![];
         };
         let mut places = files::parts_of(path).unwrap_or_default();
-        places.extend([path.to_owned(), files::head_of(path)]);
+        places.extend([path.to_owned(), files::head_of(path), files::lock_of(path)]);
         places
     }
 

@@ -1,13 +1,13 @@
 //! Reading a log: its files in order, as they stood at one moment.
 
 use super::chain::{Head, Place};
-use super::files::{head_of, open_read, parts_of};
+use super::files::{head_of, lock_of, open_read, parts_of};
 use super::lines::{Line, Lines};
 use super::log::{deadline, wait};
 use super::query::AuditFilter;
 use crate::error::Error;
 use rustix::fs::FlockOperation;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -94,17 +94,22 @@ impl AuditFiles {
         let mut head = Remembered::Absent;
         let mut locked = None;
         if let Some(path) = &head_path {
+            // A copy has nobody who writes, and who may not write cannot hold it.
+            let lock = live.as_deref().map(lock_of);
+            let lock = lock.and_then(|lock| OpenOptions::new().write(true).open(lock).ok());
+            if let Some(lock) = &lock {
+                wait(lock, FlockOperation::NonBlockingLockShared, deadline())
+                    .map_err(|source| cannot(path, source))?;
+            }
+            locked = lock;
             match open_read(path) {
                 Ok(file) => {
-                    wait(&file, FlockOperation::NonBlockingLockShared, deadline())
-                        .map_err(|source| cannot(path, source))?;
                     let read = Head::read(&file).map_err(|source| cannot(path, source))?;
                     head = read.map_or(Remembered::Unreadable, Remembered::Head);
                     if file.metadata().is_ok_and(|meta| meta.len() == 0) {
                         // Its first writer was killed, or is about to write.
                         head = Remembered::Absent;
                     }
-                    locked = Some(file);
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(source) => return Err(cannot(path, source)),

@@ -8,6 +8,7 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 use skillrun_confine::{Backend, Place, What};
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 /// The places of one run, not opened yet.
@@ -60,11 +61,13 @@ impl Places {
             ));
         }
         for place in sealed.places_in(&mount.host) {
-            // What is not there is kept away where its first missing part would be.
-            let there = |path: &&Path| path.symlink_metadata().is_ok();
+            // What is not there is kept away where its first missing part would be. A stand-in of another run, or one
+            // that a killed run left, is as good as nothing: the last that needs it removes it.
+            let there = |path: &&Path| {
+                path.symlink_metadata().is_ok() && !is_stand_in(path) && !is_empty(path)
+            };
             let mut path = place.to_owned();
-            // A stand-in that a killed run left is as good as nothing, and goes with the next.
-            let missing = !there(&place) || is_empty(place);
+            let missing = !there(&place);
             if missing
                 && let Some(last) = place.ancestors().find(there)
                 && let Ok(rest) = place.strip_prefix(last)
@@ -169,6 +172,17 @@ fn open_mount(mount: &Mount) -> io::Result<OwnedFd> {
 fn open_path(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok(openat(CWD, path, flags, Mode::empty())?)
+}
+
+/// Whether it is an empty folder that nobody may write, as one that keeps a place free.
+fn is_stand_in(path: &Path) -> bool {
+    let meta = path.symlink_metadata();
+    let closed =
+        meta.is_ok_and(|meta| meta.is_dir() && meta.permissions().mode() & 0o7777 == 0o500);
+    closed
+        && path
+            .read_dir()
+            .is_ok_and(|mut entries| entries.next().is_none())
 }
 
 /// Whether it is an empty file, which steers nothing.
