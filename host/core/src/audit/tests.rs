@@ -356,6 +356,7 @@ fn a_file_that_is_full_becomes_a_part_and_the_chain_goes_on() {
         "audit-7.jsonl",
         "audit.head",
         LOG,
+        "audit.lock",
     ];
     assert_eq!(names, wanted);
     let done = place.verify();
@@ -380,7 +381,13 @@ fn a_line_too_long_to_be_loaded_is_named() {
     lines.insert(1, "x".repeat(lines::LONGEST + 1));
     place.set_lines(&lines);
     assert_eq!(place.wrong(), ["audit.jsonl:2: is longer than 16MiB"]);
-    let event = Event::refused(&asked("skill"), "x".repeat(lines::LONGEST));
+    // Texts are cut; grants are not, and an agent may name many.
+    let grants = [crate::Grant::Env("X".repeat(lines::LONGEST))];
+    let asked = Asked {
+        grants: &grants,
+        ..asked("skill")
+    };
+    let event = Event::refused(&asked, "x".repeat(lines::LONGEST));
     let error = place.log().write(&event).unwrap_err().to_string();
     assert!(
         error.contains(": a line of 167") && error.ends_with(" bytes is too long"),
