@@ -18,6 +18,7 @@ trials! {
     a_name_of_a_hundred_thousand_letters_is_compared_with_nothing,
     a_suggestion_is_sought_among_the_first_thousand_scripts,
     thousands_of_tool_patterns_and_long_arguments_are_answered,
+    half_a_million_links_that_nothing_closes_are_checked,
     more_skills_than_the_soft_limit_has_files_are_all_listed,
     as_many_files_as_the_policy_says_are_open_at_once,
     a_directory_is_read_only_as_far_as_its_listing_is_asked_for,
@@ -107,6 +108,18 @@ fn thousands_of_tool_patterns_and_long_arguments_are_answered() {
     assert_eq!((end.stdout.as_str(), end.code), ("", 126));
     place.write("skill/SKILL.md", skill_md("Bash(python3:*),"));
     assert_eq!(place.run(&words).stdout, "ran\n");
+}
+
+/// Each read to the end of the line would take minutes.
+fn half_a_million_links_that_nothing_closes_are_checked() {
+    let place = Place::new();
+    place.write(
+        "skill/SKILL.md",
+        SKILL_MD.to_owned() + &"](".repeat(500_000),
+    );
+    let end = place.end(&["check", "./skill"]);
+    assert_eq!(end.stdout, "./skill: nothing found\n");
+    assert_eq!((end.stderr.as_str(), end.code), ("", 0));
 }
 
 /// The binary with a smaller soft limit of open files.
