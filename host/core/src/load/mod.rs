@@ -12,6 +12,7 @@ use crate::ran::Ran;
 use crate::skill::{Script, Skill};
 use envelope::{Envelope, cut};
 use references::Mentions;
+use std::collections::HashSet;
 use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -23,6 +24,8 @@ const MAX_ERRORS: usize = 16 * 1024;
 /// Bytes shown of one file, and of all together.
 const MAX_FILE: usize = 64 * 1024;
 const MAX_FILES: usize = 512 * 1024;
+/// Scripts that are told of one by one though they are not there.
+const MAX_MISSING: usize = 100;
 /// Files that are told of, mentioned or not.
 const MAX_LISTED: usize = 1000;
 /// Folders below `references/` that are looked into.
@@ -59,19 +62,18 @@ impl Load {
         let mut scripts = Vec::new();
         match only {
             None => {
-                let there = skill.scripts().iter().map(Script::path);
-                let there = there.filter(|path| mentions.holds(path));
-                scripts.extend(there.map(|path| Wanted::Run(path.to_owned())));
-                let missing = mentions.scripts();
-                let missing = missing.filter(|path| skill.find_script(path).is_err());
+                let there: HashSet<&str> = skill.scripts().iter().map(Script::path).collect();
+                let mentioned = there.iter().filter(|path| mentions.holds(path));
+                scripts.extend(mentioned.map(|path| Wanted::Run((*path).to_owned())));
+                let missing = mentions.scripts().filter(|path| !there.contains(path));
                 scripts.extend(missing.map(|path| Wanted::Missing(path.to_owned())));
             }
-            Some(names) => scripts.extend(names.iter().map(|name| match skill.find_script(name) {
-                Ok(script) if mentions.holds(script.path()) => {
+            Some(names) => scripts.extend(names.iter().map(|name| match skill.script(name) {
+                Some(script) if mentions.holds(script.path()) => {
                     Wanted::Run(script.path().to_owned())
                 }
-                Ok(script) => Wanted::Unreferenced(script.path().to_owned()),
-                Err(_) => Wanted::Missing(name.clone()),
+                Some(script) => Wanted::Unreferenced(script.path().to_owned()),
+                None => Wanted::Missing(name.clone()),
             })),
         }
         scripts.sort_by(|a, b| a.name().cmp(b.name()));
@@ -107,13 +109,16 @@ impl Load {
         envelope.open("active_resources", &[]);
         envelope.line();
         let mut ran = ran.into_iter();
+        let mut missing = 0;
         for wanted in &self.scripts {
             match wanted {
                 Wanted::Run(path) => {
                     let none = || Ran::Failed("nothing came of it".into());
                     script_output(&mut envelope, path, ran.next().unwrap_or_else(none));
                 }
+                Wanted::Missing(_) if missing >= MAX_MISSING => missing += 1,
                 Wanted::Missing(name) => {
+                    missing += 1;
                     let source = [("source", name.as_str()), ("status", "not_found")];
                     let text = format!("script `{}` is not in this skill", files::show(name));
                     envelope.element("script_output", &source, &text);
@@ -127,6 +132,10 @@ impl Load {
                     envelope.element("script_output", &source, &text);
                 }
             }
+        }
+        if missing > MAX_MISSING {
+            let more = (missing - MAX_MISSING).to_string();
+            envelope.empty("more", &[("scripts", &more), ("status", "not_found")]);
         }
         envelope.open("reference_files", &[]);
         envelope.line();
