@@ -20,6 +20,7 @@ trials! {
     thousands_of_tool_patterns_and_long_arguments_are_answered,
     half_a_million_links_that_nothing_closes_are_checked,
     thousands_of_scripts_that_are_mentioned_and_missing_are_counted,
+    references_are_counted_up_to_a_hundred_thousand,
     thousands_of_odd_names_are_sought_among_half_a_million_words,
     more_skills_than_the_soft_limit_has_files_are_all_listed,
     as_many_files_as_the_policy_says_are_open_at_once,
@@ -145,6 +146,22 @@ fn thousands_of_scripts_that_are_mentioned_and_missing_are_counted() {
     assert!(end.stdout.contains(&last));
     let more =
         "</script_output>\n<more scripts=\"9800\" status=\"not_found\"/>\n<reference_files>\n";
+    assert!(end.stdout.contains(more));
+}
+
+fn references_are_counted_up_to_a_hundred_thousand() {
+    let place = Place::new();
+    place.write("skill/SKILL.md", SKILL_MD);
+    // One file has at most 65,000 names on some file systems.
+    for folder in ["a", "b", "c"] {
+        names(
+            &place.path(&format!("skill/references/{folder}")),
+            (0..34_000).map(|n| format!("{n}.md")),
+        );
+    }
+    let end = place.end(&["load", "./skill"]);
+    assert_eq!(end.stdout.matches("<file ").count(), 1000);
+    let more = "<more files=\"98997\" complete=\"false\"/>\n";
     assert!(end.stdout.contains(more));
 }
 

@@ -16,6 +16,7 @@ trials! {
     what_a_script_prints_cannot_close_its_element,
     what_a_reference_holds_cannot_close_its_element,
     output_and_references_are_cut_at_fixed_lengths,
+    of_many_references_the_first_thousand_by_name_are_listed_and_the_rest_counted,
     a_policy_in_the_workspace_is_refused_and_elsewhere_it_holds,
 }
 
@@ -388,6 +389,27 @@ fn output_and_references_are_cut_at_fixed_lengths() {
         "<file path=\"references/huge.md\" truncated=\"true\" bytes=\"100000000\" shown=\"65536\">x"
     ));
     assert_eq!(load(&place, &["-y"]), end);
+}
+
+fn of_many_references_the_first_thousand_by_name_are_listed_and_the_rest_counted() {
+    let place = place("", &[]);
+    for n in 0..2500 {
+        place.write(&format!("demo/references/f{n:05}.md"), "");
+        place.write(&format!("demo/references/below/f{n:05}.md"), "");
+    }
+    place.write("demo/references/a.md", "");
+    let end = load(&place, &["-y"]);
+    let listed = |path: String| format!("<file path=\"{path}\" status=\"unreferenced\"/>\n");
+    let below = (0..999).map(|n| listed(format!("references/below/f{n:05}.md")));
+    assert_eq!(
+        resources(&end),
+        format!(
+            "<reference_files>\n{}{}<more files=\"4001\"/>\n</reference_files>\n",
+            listed("references/a.md".into()),
+            below.collect::<String>()
+        )
+    );
+    assert_eq!((end.stderr.as_str(), end.code), ("", 0));
 }
 
 fn a_policy_in_the_workspace_is_refused_and_elsewhere_it_holds() {

@@ -28,6 +28,8 @@ const MAX_FILES: usize = 512 * 1024;
 const MAX_MISSING: usize = 100;
 /// Files that are told of, mentioned or not.
 const MAX_LISTED: usize = 1000;
+/// Entries of `references/` that are counted; beyond them nobody reads the number.
+const MAX_COUNTED: usize = 100_000;
 /// Folders below `references/` that are looked into.
 const MAX_DEPTH: usize = 5;
 
@@ -162,7 +164,14 @@ impl Load {
 
     fn reference_files(&self, envelope: &mut Envelope) {
         let mut files = Vec::new();
-        list(&self.skill, Path::new("references"), 0, &mut files);
+        let mut uncounted = MAX_COUNTED;
+        let complete = list(
+            &self.skill,
+            Path::new("references"),
+            0,
+            &mut uncounted,
+            &mut files,
+        );
         let missing = self.mentions.references();
         let missing = missing.filter(|path| Path::new(path).extension().is_some());
         files.extend(missing.map(str::to_owned));
@@ -198,9 +207,10 @@ impl Load {
                 }
             }
         }
-        if count > MAX_LISTED {
-            let more = (count - MAX_LISTED).to_string();
-            envelope.empty("more", &[("files", &more)]);
+        if count > MAX_LISTED || !complete {
+            let more = count.saturating_sub(MAX_LISTED).to_string();
+            let of = [("files", more.as_str()), ("complete", "false")];
+            envelope.empty("more", if complete { &of[..1] } else { &of });
         }
     }
 }
@@ -254,28 +264,34 @@ fn script_output(envelope: &mut Envelope, path: &str, ran: Ran) {
     }
 }
 
-/// The files below a folder of the skill; links are told of by their names.
-fn list(skill: &Skill, folder: &Path, depth: usize, files: &mut Vec<String>) {
+/// The files below a folder of the skill, in no order, and whether these are all; links are told of by their
+/// names.
+fn list(
+    skill: &Skill,
+    folder: &Path,
+    depth: usize,
+    left: &mut usize,
+    files: &mut Vec<String>,
+) -> bool {
     let Ok(entries) = skill.root().read_dir(folder) else {
-        return;
+        return true;
     };
-    let mut found = Vec::new();
-    for entry in entries.flatten().take(MAX_LISTED + 1) {
-        let path = folder.join(entry.file_name());
-        let folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        found.push((path, folder));
-    }
-    found.sort();
-    for (path, is_folder) in found {
-        if files.len() > MAX_LISTED {
-            return;
+    let mut folders = Vec::new();
+    for entry in entries.flatten() {
+        if *left == 0 {
+            return false;
         }
+        *left -= 1;
+        let path = folder.join(entry.file_name());
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         match (is_folder, path.to_str()) {
-            (true, _) if depth < MAX_DEPTH => list(skill, &path, depth + 1, files),
+            (true, _) if depth < MAX_DEPTH => folders.push(path),
             (false, Some(path)) => files.push(path.to_owned()),
             _ => {}
         }
     }
+    let mut folders = folders.iter();
+    folders.all(|folder| list(skill, folder, depth + 1, left, files))
 }
 
 /// The beginning of a file.
