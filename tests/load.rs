@@ -156,12 +156,45 @@ fn ad_2a_a_caller_can_narrow_what_runs_and_never_widen_it() {
          the instructions do not refer to it</script_output>\n\
          <reference_files>\n</reference_files>\n"
     );
-    let finished = place
-        .audit()
-        .iter()
-        .filter(|line| line["event"] == "finished")
-        .count();
-    assert_eq!(finished, 2);
+    let audit = place.audit();
+    let of = |event: &str| {
+        let lines = audit.iter().filter(|line| line["event"] == event);
+        let lines = lines.map(|line| (line["script"].clone(), line["reason"].clone()));
+        lines.collect::<Vec<_>>()
+    };
+    assert_eq!(of("finished").len(), 2);
+    assert_eq!(
+        of("refused"),
+        [
+            ("nowhere.py".into(), "script `nowhere.py` not found in skill `demo`".into()),
+            (
+                "scripts/c.py".into(),
+                "script `scripts/c.py` of skill `demo` was not run: the instructions do not refer to it".into()
+            ),
+        ]
+    );
+    assert_eq!(
+        end.stderr,
+        "error: script `nowhere.py` not found in skill `demo`\n\
+         hint: `skillrun show` lists the scripts of a skill\n\
+         error: script `scripts/c.py` of skill `demo` was not run: the instructions do not refer to it\n\
+         hint: loading runs only what SKILL.md refers to; `skillrun run` runs the others\n"
+    );
+    assert_eq!(end.code, 126);
+    // What the instructions alone mention was asked for by nobody.
+    place.write(
+        "demo/SKILL.md",
+        "---\nname: demo\ndescription: A demo.\n---\nscripts/a.py scripts/gone.py",
+    );
+    assert_eq!(load(&place, &["-y"]).code, 0);
+    assert_eq!(
+        place
+            .audit()
+            .iter()
+            .filter(|line| line["event"] == "refused")
+            .count(),
+        2
+    );
 }
 
 fn ad_4_what_goes_wrong_is_a_block_and_not_the_end() {

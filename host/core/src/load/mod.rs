@@ -7,8 +7,10 @@
 mod envelope;
 mod references;
 
+use crate::decision::{Check, Refusal};
 use crate::files::{self, ReadError};
 use crate::ran::Ran;
+use crate::request::{Request, Subject};
 use crate::skill::{Script, Skill};
 use envelope::{Envelope, cut};
 use references::Mentions;
@@ -44,6 +46,8 @@ pub struct Load {
     mentions: Mentions,
     /// What will be told of each script, in their order.
     scripts: Vec<Wanted>,
+    /// Whether a caller named them.
+    named: bool,
 }
 
 #[derive(Debug)]
@@ -84,6 +88,7 @@ impl Load {
             skill: Arc::clone(skill),
             mentions,
             scripts,
+            named: only.is_some(),
         }
     }
 
@@ -97,6 +102,32 @@ impl Load {
         self.scripts.iter().filter_map(|wanted| match wanted {
             Wanted::Run(path) => Some(path.as_str()),
             _ => None,
+        })
+    }
+
+    /// Requests for what a caller named and what does not run, in their order: deciding refuses and records
+    /// them. What the instructions alone mention was asked for by nobody.
+    pub fn refused(&self) -> impl Iterator<Item = Request> {
+        let of = files::show(self.skill.name());
+        let named = self.scripts.iter().filter(|_| self.named);
+        named.filter_map(move |wanted| {
+            let name = wanted.name();
+            let shown = files::show(name);
+            let (message, hint) = match wanted {
+                Wanted::Run(_) => return None,
+                Wanted::Missing(_) => (
+                    format!("script `{shown}` not found in skill `{of}`"),
+                    "`skillrun show` lists the scripts of a skill",
+                ),
+                Wanted::Unreferenced(_) => (
+                    format!("script `{shown}` of skill `{of}` was not run: the instructions do not refer to it"),
+                    "loading runs only what SKILL.md refers to; `skillrun run` runs the others",
+                ),
+            };
+            Some(Request::of(Subject::Unclear {
+                name: name.to_owned(),
+                refusal: Refusal::new(Check::Script, message).hint(hint),
+            }))
         })
     }
 
