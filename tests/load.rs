@@ -13,6 +13,7 @@ trials! {
     ad_7_without_a_yes_nothing_runs_and_with_one_it_does,
     a_file_of_answers_stands_for_a_person,
     answers_that_make_no_sense_are_told_with_their_place,
+    allowed_tools_that_name_no_tool_let_nothing_run,
     what_a_script_prints_cannot_close_its_element,
     what_a_reference_holds_cannot_close_its_element,
     output_and_references_are_cut_at_fixed_lengths,
@@ -364,6 +365,27 @@ fn answers_that_make_no_sense_are_told_with_their_place() {
         let start = format!("error: answers `answers.json`: {why}");
         assert!(end.stderr.starts_with(&start), "{}", end.stderr);
         assert_eq!((end.stdout.as_str(), end.code), ("", 125));
+    }
+}
+
+fn allowed_tools_that_name_no_tool_let_nothing_run() {
+    let place = place("", &[("scripts/a.py", "print('a')\n")]);
+    for (tools, refused) in [
+        ("", false),
+        ("Bash", false),
+        ("''", true),
+        ("[]", true),
+        ("[{Bash: x}]", true),
+    ] {
+        let text = format!(
+            "---\nname: demo\ndescription: A demo.\nallowed-tools: {tools}\n---\nscripts/a.py"
+        );
+        place.write("demo/SKILL.md", text);
+        let end = load(&place, &["-y", "-q"]);
+        let why = "<script_output source=\"scripts/a.py\" status=\"refused\">\
+                   Tool 'Bash' not allowed for skill `demo`: its allowed-tools name no tool</script_output>";
+        assert_eq!(end.stdout.contains(why), refused, "{tools}: {}", end.stdout);
+        assert_eq!(end.code == 126, refused, "{tools}");
     }
 }
 

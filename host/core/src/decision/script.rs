@@ -142,7 +142,11 @@ pub(super) fn check_allowed_tools(
             show(script.path())
         )
     } else {
-        format!("Tool 'Bash' not allowed for skill `{of}`: its allowed-tools are {list}")
+        let tools = match tools.entries().next() {
+            Some(_) => format!("its allowed-tools are {list}"),
+            None => "its allowed-tools name no tool".into(),
+        };
+        format!("Tool 'Bash' not allowed for skill `{of}`: {tools}")
     };
     Err(Refusal::new(Check::AllowedTools, message)
         .hint("`allowed-tools` in SKILL.md is the skill's own word; a script needs `Bash` or a matching `Bash(…)` there"))

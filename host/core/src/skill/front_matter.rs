@@ -5,7 +5,7 @@
 //! grow without bound. The loader is written against the parser's events for these two reasons; a
 //! deserialiser would decide both for us.
 
-use saphyr_parser::{Event, Parser, ScanError};
+use saphyr_parser::{Event, Parser, ScalarStyle, ScanError};
 
 /// Real front matter stays below 2 KiB; this leaves room and bounds the work.
 const MAX_BYTES: usize = 64 * 1024;
@@ -14,6 +14,8 @@ const MAX_DEPTH: usize = 16;
 /// A value in the front matter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
+    /// Nothing: no value, `~` or `null`, without quotes.
+    Null,
     /// A scalar, as it was written.
     Text(String),
     /// A sequence.
@@ -163,6 +165,7 @@ impl<'a> Loader<'a> {
             Event::SequenceStart(anchor, _) | Event::MappingStart(anchor, _) if anchor != 0 => {
                 Err(no_aliases())
             }
+            Event::Scalar(text, ScalarStyle::Plain, _, None) if is_null(&text) => Ok(Value::Null),
             Event::Scalar(text, ..) => Ok(Value::Text(text.into_owned())),
             Event::SequenceStart(..) => {
                 let mut items = Vec::new();
@@ -178,6 +181,8 @@ impl<'a> Loader<'a> {
                 loop {
                     let key = match self.next()? {
                         Event::MappingEnd => return Ok(Value::Map(fields)),
+                        // A name is text, whatever it says.
+                        Event::Scalar(text, _, 0, _) => text.into_owned(),
                         event => match self.value(event, depth + 1)? {
                             Value::Text(key) => key,
                             _ => return Err("a field's name is not plain text".into()),
@@ -209,14 +214,19 @@ fn place(error: &ScanError) -> String {
     format!("{} at line {}", error.info(), error.marker().line() + 1)
 }
 
-/// Each `key: value` at the left margin with its value in quotes, unless it is quoted or structured.
+fn is_null(plain: &str) -> bool {
+    matches!(plain, "" | "~" | "null" | "Null" | "NULL")
+}
+
+/// Each `key: value` at the left margin with its value in quotes, unless it is null, quoted or structured.
 fn quote_values(yaml: &str) -> String {
     let mut mended = String::with_capacity(yaml.len() + 16);
     for line in yaml.lines() {
         let quoted = line
             .split_once(": ")
             .filter(|(key, _)| !key.is_empty() && !key.starts_with([' ', '#', '-']))
-            .map(|(key, value)| (key, value.trim()))
+            .map(|(key, value)| (key, without_comment(value).trim()))
+            .filter(|(_, value)| !is_null(value))
             .filter(|(_, value)| !value.starts_with(['"', '\'', '|', '>', '[', '{', '&', '*']));
         match quoted {
             Some((key, value)) => {
@@ -227,6 +237,18 @@ fn quote_values(yaml: &str) -> String {
         mended.push('\n');
     }
     mended
+}
+
+/// A plain value up to the `#` that begins a comment: one at its start, or after a space.
+fn without_comment(value: &str) -> &str {
+    let begins = |at: &usize| {
+        value[..*at]
+            .chars()
+            .next_back()
+            .is_none_or(char::is_whitespace)
+    };
+    let comment = value.match_indices('#').map(|(at, _)| at).find(begins);
+    &value[..comment.unwrap_or(value.len())]
 }
 
 /// The same text with the lines that go on in quotes indented, which changes no value: the reference
@@ -310,6 +332,29 @@ mod tests {
         let (matter, _) = parse("---\nname: a\ndescription: Use when: it's late\n---\n").unwrap();
         assert_eq!(matter.text("description"), Some("Use when: it's late"));
         assert_eq!(matter.warnings.len(), 1);
+    }
+
+    #[test]
+    fn a_comment_is_none_of_a_value_that_is_mended() {
+        let field = |line: &str| {
+            let document = format!("---\ndescription: Use when: late\n{line}\n---\n");
+            let (matter, _) = parse(&document).unwrap();
+            assert_eq!(matter.warnings.len(), 1);
+            matter.get("allowed-tools").cloned()
+        };
+        let text = |text: &str| Some(Value::Text(text.into()));
+        for (line, value) in [
+            ("allowed-tools: Read # Bash", text("Read")),
+            ("allowed-tools: Read\t# Bash", text("Read")),
+            ("allowed-tools: Read#Bash", text("Read#Bash")),
+            ("allowed-tools: 'Read # x'", text("Read # x")),
+            ("allowed-tools: # Bash", Some(Value::Null)),
+            ("allowed-tools: ", Some(Value::Null)),
+            ("allowed-tools: null # Bash", Some(Value::Null)),
+            ("allowed-tools: 'null'", text("null")),
+        ] {
+            assert_eq!(field(line), value, "{line}");
+        }
     }
 
     #[test]
