@@ -6,6 +6,8 @@
 //! deserialiser would decide both for us.
 
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError};
+use std::borrow::Cow;
+use std::collections::HashSet;
 
 /// Real front matter stays below 2 KiB; this leaves room and bounds the work.
 const MAX_BYTES: usize = 64 * 1024;
@@ -127,8 +129,16 @@ fn split(document: &str) -> Result<(&str, &str), String> {
 }
 
 fn load(yaml: &str) -> Result<Vec<(String, Value)>, String> {
+    read(yaml, &Marks::none()).or_else(|error| {
+        let (yaml, marks) = Marks::hide(yaml);
+        read(&yaml, &marks).map_err(|_| error)
+    })
+}
+
+fn read(yaml: &str, marks: &Marks) -> Result<Vec<(String, Value)>, String> {
     let mut loader = Loader {
         events: Parser::new_from_str(yaml),
+        marks,
     };
     loop {
         match loader.next()? {
@@ -145,6 +155,7 @@ fn load(yaml: &str) -> Result<Vec<(String, Value)>, String> {
 
 struct Loader<'a> {
     events: Parser<'a, saphyr_parser::StrInput<'a>>,
+    marks: &'a Marks,
 }
 
 impl<'a> Loader<'a> {
@@ -166,7 +177,7 @@ impl<'a> Loader<'a> {
                 Err(no_aliases())
             }
             Event::Scalar(text, ScalarStyle::Plain, _, None) if is_null(&text) => Ok(Value::Null),
-            Event::Scalar(text, ..) => Ok(Value::Text(text.into_owned())),
+            Event::Scalar(text, ..) => Ok(Value::Text(self.marks.show(&text))),
             Event::SequenceStart(..) => {
                 let mut items = Vec::new();
                 loop {
@@ -182,7 +193,7 @@ impl<'a> Loader<'a> {
                     let key = match self.next()? {
                         Event::MappingEnd => return Ok(Value::Map(fields)),
                         // A name is text, whatever it says.
-                        Event::Scalar(text, _, 0, _) => text.into_owned(),
+                        Event::Scalar(text, _, 0, _) => self.marks.show(&text),
                         event => match self.value(event, depth + 1)? {
                             Value::Text(key) => key,
                             _ => return Err("a field's name is not plain text".into()),
@@ -201,6 +212,41 @@ impl<'a> Loader<'a> {
             }
             Event::Alias(_) => Err(no_aliases()),
             _ => Err("it ends too early".into()),
+        }
+    }
+}
+
+/// Byte order marks that are hidden from the parser: it refuses them inside a document, and the reference
+/// validator reads them as any other character. Another character, which the text does not hold, stands for them.
+pub(crate) struct Marks(Option<char>);
+
+impl Marks {
+    const MARK: char = '\u{feff}';
+
+    fn none() -> Self {
+        Self(None)
+    }
+
+    /// The text without byte order marks, and what stands for them. A text that holds every character of
+    /// private use keeps its marks.
+    pub(crate) fn hide(text: &str) -> (Cow<'_, str>, Self) {
+        if !text.contains(Self::MARK) {
+            return (text.into(), Self::none());
+        }
+        let held: HashSet<char> = text.chars().collect();
+        match ('\u{e000}'..='\u{f8ff}').find(|c| !held.contains(c)) {
+            Some(other) => {
+                let hidden = text.replace(Self::MARK, other.encode_utf8(&mut [0; 4]));
+                (hidden.into(), Self(Some(other)))
+            }
+            None => (text.into(), Self::none()),
+        }
+    }
+
+    pub(crate) fn show(&self, text: &str) -> String {
+        match self.0 {
+            Some(other) => text.replace(other, Self::MARK.encode_utf8(&mut [0; 4])),
+            None => text.to_owned(),
         }
     }
 }
@@ -316,6 +362,19 @@ mod tests {
             parse("\u{feff}---\r\nname: a\r\ndescription: b\r\n---\r\ntext").unwrap();
         assert_eq!(matter.text("description"), Some("b"));
         assert_eq!(body, "text");
+    }
+
+    #[test]
+    fn a_byte_order_mark_in_a_value_is_a_character_of_it() {
+        let (matter, _) =
+            parse("---\ndescription: \u{feff}a \u{feff}b\u{e000}\nlicense: \"\u{feff}c\"\n---\n")
+                .unwrap();
+        assert_eq!(
+            matter.text("description"),
+            Some("\u{feff}a \u{feff}b\u{e000}")
+        );
+        assert_eq!(matter.text("license"), Some("\u{feff}c"));
+        assert!(matter.warnings.is_empty());
     }
 
     #[test]

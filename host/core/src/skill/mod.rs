@@ -13,8 +13,8 @@ mod library;
 mod script;
 
 pub use allowed_tools::AllowedTools;
-pub(crate) use front_matter::indented;
 pub use front_matter::{FrontMatter, Value};
+pub(crate) use front_matter::{Marks, indented};
 pub use language::Language;
 pub use library::{Found, Library, Skipped};
 pub use script::Script;
