@@ -18,6 +18,10 @@ trials! {
     a_name_of_a_hundred_thousand_letters_is_compared_with_nothing,
     a_suggestion_is_sought_among_the_first_thousand_scripts,
     thousands_of_tool_patterns_and_long_arguments_are_answered,
+    half_a_million_links_that_nothing_closes_are_checked,
+    thousands_of_scripts_that_are_mentioned_and_missing_are_counted,
+    references_are_counted_up_to_a_hundred_thousand,
+    thousands_of_odd_names_are_sought_among_half_a_million_words,
     more_skills_than_the_soft_limit_has_files_are_all_listed,
     as_many_files_as_the_policy_says_are_open_at_once,
     a_directory_is_read_only_as_far_as_its_listing_is_asked_for,
@@ -107,6 +111,77 @@ fn thousands_of_tool_patterns_and_long_arguments_are_answered() {
     assert_eq!((end.stdout.as_str(), end.code), ("", 126));
     place.write("skill/SKILL.md", skill_md("Bash(python3:*),"));
     assert_eq!(place.run(&words).stdout, "ran\n");
+}
+
+/// Each read to the end of the line would take minutes.
+fn half_a_million_links_that_nothing_closes_are_checked() {
+    let place = Place::new();
+    place.write(
+        "skill/SKILL.md",
+        SKILL_MD.to_owned() + &"](".repeat(500_000),
+    );
+    let end = place.end(&["check", "./skill"]);
+    assert_eq!(end.stdout, "./skill: nothing found\n");
+    assert_eq!((end.stderr.as_str(), end.code), ("", 0));
+}
+
+/// The nearest name to each of them, sought among all that are there, would take minutes.
+fn thousands_of_scripts_that_are_mentioned_and_missing_are_counted() {
+    let place = Place::new();
+    let long = "a".repeat(40);
+    let missing = (0..9900).map(|n| format!("scripts/{long}{n:05}.py "));
+    place.write(
+        "skill/SKILL.md",
+        SKILL_MD.to_owned() + &missing.collect::<String>(),
+    );
+    names(
+        &place.path("skill/scripts"),
+        (0..1000).map(|n| format!("{long}{n}.js")),
+    );
+    let end = place.end(&["load", "./skill"]);
+    assert_eq!((end.stderr.as_str(), end.code), ("", 0));
+    let told = end.stdout.matches(" status=\"not_found\">").count();
+    assert_eq!(told, 100);
+    let last = format!("source=\"scripts/{long}00099.py\"");
+    assert!(end.stdout.contains(&last));
+    let more =
+        "</script_output>\n<more scripts=\"9800\" status=\"not_found\"/>\n<reference_files>\n";
+    assert!(end.stdout.contains(more));
+}
+
+fn references_are_counted_up_to_a_hundred_thousand() {
+    let place = Place::new();
+    place.write("skill/SKILL.md", SKILL_MD);
+    // One file has at most 65,000 names on some file systems.
+    for folder in ["a", "b", "c"] {
+        names(
+            &place.path(&format!("skill/references/{folder}")),
+            (0..34_000).map(|n| format!("{n}.md")),
+        );
+    }
+    let end = place.end(&["load", "./skill"]);
+    assert_eq!(end.stdout.matches("<file ").count(), 1000);
+    let more = "<more files=\"98997\" complete=\"false\"/>\n";
+    assert!(end.stdout.contains(more));
+}
+
+/// Each compared with each would take minutes.
+fn thousands_of_odd_names_are_sought_among_half_a_million_words() {
+    let place = Place::new();
+    let start = "a ".repeat(100);
+    let text = "a ".repeat(500_000) + "00007.py";
+    place.write("skill/SKILL.md", SKILL_MD.to_owned() + &text);
+    for folder in ["skill", "skill/scripts"] {
+        names(
+            &place.path(folder),
+            (0..19_000).map(|n| format!("{start}{n:05}.py")),
+        );
+    }
+    let end = place.end(&["load", "./skill"]);
+    assert_eq!(end.stdout.matches("<script_output ").count(), 1);
+    let source = format!("<script_output source=\"{start}00007.py\" status=\"refused\">");
+    assert!(end.stdout.contains(&source));
+    assert_eq!(end.code, 126);
 }
 
 /// The binary with a smaller soft limit of open files.

@@ -16,10 +16,13 @@ pub(crate) fn load(args: &Load) -> Result<u8, Failure> {
     };
     let policy = args.agent.policy(std::slice::from_ref(skill))?;
     let load = skillrun::Load::new(skill, args.scripts.as_deref());
-    let request = |script: &str| args.agent.request(&policy, Request::new(skill, script));
+    let runs = load.scripts().map(|script| Request::new(skill, script));
+    // What will not run comes last, where nothing is rendered from; it is told of already.
+    let requests = runs.chain(load.refused());
+    let requests = requests.map(|request| args.agent.request(&policy, request));
     let host: &Host = Box::leak(Box::new(places::host(&policy)?));
     let asks = args.agent.asks(std::slice::from_ref(skill))?;
-    let decisions = host.decide_all(&policy, load.scripts().map(request).collect())?;
+    let decisions = host.decide_all(&policy, requests.collect())?;
     let decisions = asks.settle(host, decisions)?;
     if !args.agent.quiet {
         tell_refused(&decisions);

@@ -23,6 +23,10 @@ const BASES: [&str; 9] = [
 ];
 /// A document names this many different files, and no more are looked at.
 const MOST: usize = 2000;
+/// Bytes of a path; longer ones name nothing that a skill holds.
+const MAX_PATH: usize = 512;
+/// Bytes looked at for the end of a link's target: a line may hold a link at every second byte.
+const MAX_TARGET: usize = 2 * MAX_PATH;
 
 /// The paths in the skill that a document refers to, each with the line where it stands first.
 pub(super) fn of(document: &str, names: &[&str]) -> BTreeMap<String, usize> {
@@ -48,11 +52,17 @@ pub(super) fn of(document: &str, names: &[&str]) -> BTreeMap<String, usize> {
 
 /// The target of a markdown link, if it is a file beside the document.
 fn linked(rest: &str) -> Option<String> {
-    let target = match rest.strip_prefix('<') {
-        Some(rest) => rest.split('>').next()?,
-        None => rest.split([')', ' ']).next()?,
+    let (rest, ends) = match rest.strip_prefix('<') {
+        Some(rest) => (rest, ['>', '>', '#', '?']),
+        None => (rest, [')', ' ', '#', '?']),
     };
-    let target = target.split(['#', '?']).next()?.replace("%20", " ");
+    let most = rest.floor_char_boundary(MAX_TARGET);
+    let end = match rest[..most].find(ends) {
+        Some(end) => end,
+        None if most < rest.len() => return None,
+        None => most,
+    };
+    let target = rest[..end].replace("%20", " ");
     let scheme = target.contains(':') || target.starts_with(['/', '~', '\\']);
     let target = BASES
         .iter()
@@ -98,7 +108,7 @@ fn plain(path: &str) -> Option<String> {
     let stands_for = stem.len() > 1
         && stem.chars().all(|c| c.is_ascii_uppercase() || c == '_')
         && path.starts_with("scripts/");
-    if pattern || stands_for || path.len() > 512 {
+    if pattern || stands_for || path.len() > MAX_PATH {
         return None;
     }
     inside(Path::new(path))?.to_str().map(str::to_owned)

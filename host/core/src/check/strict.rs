@@ -7,6 +7,7 @@
 
 use super::rules::{self, Rule};
 use crate::files::show;
+use crate::skill::Marks;
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span, StrInput};
 use std::collections::HashSet;
 
@@ -84,8 +85,10 @@ fn read(yaml: &str) -> Result<Vec<(Node, Node)>, Broken> {
             "the front matter starts with the end of a document",
         ));
     }
+    let (yaml, marks) = Marks::hide(yaml);
     let mut reader = Reader {
-        events: Parser::new_from_str(yaml),
+        events: Parser::new_from_str(&yaml),
+        marks: &marks,
         source: yaml.chars().collect(),
         quoted: Vec::new(),
     };
@@ -161,6 +164,7 @@ fn nested(value: &Node) -> Result<(), Broken> {
 
 struct Reader<'a> {
     events: Parser<'a, StrInput<'a>>,
+    marks: &'a Marks,
     source: Vec<char>,
     /// Where the scalars are that are not plain.
     quoted: Vec<(usize, usize)>,
@@ -208,7 +212,7 @@ impl<'a> Reader<'a> {
                 // In two plain words the reference sees operators, and no text.
                 match text.as_ref() {
                     "=" | "<<" if style == ScalarStyle::Plain && !key => Kind::List(Vec::new()),
-                    _ => Kind::Text(text.into_owned()),
+                    _ => Kind::Text(self.marks.show(&text)),
                 }
             }
             Event::SequenceStart(..) => {

@@ -142,7 +142,11 @@ pub(super) fn check_allowed_tools(
             show(script.path())
         )
     } else {
-        format!("Tool 'Bash' not allowed for skill `{of}`: its allowed-tools are {list}")
+        let tools = match tools.entries().next() {
+            Some(_) => format!("its allowed-tools are {list}"),
+            None => "its allowed-tools name no tool".into(),
+        };
+        format!("Tool 'Bash' not allowed for skill `{of}`: {tools}")
     };
     Err(Refusal::new(Check::AllowedTools, message)
         .hint("`allowed-tools` in SKILL.md is the skill's own word; a script needs `Bash` or a matching `Bash(…)` there"))
@@ -166,11 +170,16 @@ fn command_lines(skill: &Skill, script: &Script, args: &[String]) -> Vec<String>
         format!("${{CLAUDE_PLUGIN_ROOT}}/{path}"),
         skill.path().join(path).display().to_string(),
     ];
-    let mut tail = String::new();
-    for arg in args {
-        tail.push(' ');
-        tail.push_str(arg);
-    }
+    let tail = |quote: fn(&str) -> String| {
+        args.iter().fold(String::new(), |mut tail, arg| {
+            tail.push(' ');
+            match is_one_word(arg) {
+                true => tail.push_str(arg),
+                false => tail.push_str(&quote(arg)),
+            }
+            tail
+        })
+    };
     let interpreters = std::iter::once(script.interpreter())
         .chain(script.language().other_names().iter().copied());
     let mut lines: Vec<String> = interpreters
@@ -185,6 +194,85 @@ fn command_lines(skill: &Skill, script: &Script, args: &[String]) -> Vec<String>
         })
         .collect();
     lines.extend(places);
-    lines.iter_mut().for_each(|line| line.push_str(&tail));
+    let double = match args.iter().all(|arg| is_one_word(arg)) {
+        true => Vec::new(),
+        false => with(&lines, &tail(in_double_quotes)),
+    };
+    lines = with(&lines, &tail(in_single_quotes));
+    lines.extend(double);
     lines
+}
+
+fn with(lines: &[String], tail: &str) -> Vec<String> {
+    lines.iter().map(|line| [line, tail].concat()).collect()
+}
+
+/// Whether a shell would read it as one word that stands for itself. Without quotes, `a --dry-run` would be
+/// taken for two words, one of which a pattern may demand.
+fn is_one_word(arg: &str) -> bool {
+    let splits = |c: char| c.is_whitespace() || c.is_control() || "\"'`\\$&|;<>()".contains(c);
+    !arg.is_empty() && !arg.contains(splits)
+}
+
+fn in_single_quotes(arg: &str) -> String {
+    format!("'{}'", arg.replace('\'', r"'\''"))
+}
+
+fn in_double_quotes(arg: &str) -> String {
+    let mut quoted = String::from('"');
+    for c in arg.chars() {
+        if matches!(c, '"' | '\\' | '$' | '`') {
+            quoted.push('\\');
+        }
+        quoted.push(c);
+    }
+    quoted.push('"');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_argument_with_spaces_counts_as_one_word_of_the_command_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        std::fs::create_dir_all(folder.join("scripts")).unwrap();
+        std::fs::write(folder.join("scripts/x.py"), "").unwrap();
+        let allowed = |tools: &str, args: &[&str]| {
+            let text = format!("---\ndescription: d\nallowed-tools: {tools}\n---\n");
+            std::fs::write(folder.join("SKILL.md"), text).unwrap();
+            let skill = Skill::load(folder).unwrap();
+            let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+            check_allowed_tools(&skill, &skill.scripts()[0], &args).is_ok()
+        };
+        let dry = "Bash(python3 scripts/x.py * --dry-run)";
+        for (tools, args, expected) in [
+            (dry, &["--force", "--dry-run"][..], true),
+            (dry, &["--force", "a --dry-run"], false),
+            (dry, &["--force", "a' --dry-run"], false),
+            (dry, &["--force", "a\" --dry-run"], false),
+            (dry, &["--force", "a\n--dry-run"], false),
+            (dry, &["--force\\", " --dry-run"], false),
+            (
+                "Bash(python3 scripts/x.py a=1,b:/c.d@e%f+g)",
+                &["a=1,b:/c.d@e%f+g"],
+                true,
+            ),
+            ("Bash(python3 scripts/x.py 'a b' c)", &["a b", "c"], true),
+            ("Bash(python3 scripts/x.py \"a b\" c)", &["a b", "c"], true),
+            ("Bash(python3 scripts/x.py a b c)", &["a b", "c"], false),
+            ("Bash(python3 scripts/x.py a )", &["a", ""], false),
+            ("Bash(python3 scripts/x.py:*)", &["a b", ""], true),
+        ] {
+            assert_eq!(allowed(tools, args), expected, "{tools} / {args:?}");
+        }
+    }
+
+    #[test]
+    fn quotes_hold_whatever_is_in_them() {
+        assert_eq!(in_single_quotes("it's $5"), r"'it'\''s $5'");
+        assert_eq!(in_double_quotes("\"it's\" \\ $5"), r#""\"it's\" \\ \$5""#);
+    }
 }

@@ -7,11 +7,14 @@
 mod envelope;
 mod references;
 
+use crate::decision::{Check, Refusal};
 use crate::files::{self, ReadError};
 use crate::ran::Ran;
+use crate::request::{Request, Subject};
 use crate::skill::{Script, Skill};
 use envelope::{Envelope, cut};
 use references::Mentions;
+use std::collections::HashSet;
 use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -23,8 +26,12 @@ const MAX_ERRORS: usize = 16 * 1024;
 /// Bytes shown of one file, and of all together.
 const MAX_FILE: usize = 64 * 1024;
 const MAX_FILES: usize = 512 * 1024;
+/// Scripts that are told of one by one though they are not there.
+const MAX_MISSING: usize = 100;
 /// Files that are told of, mentioned or not.
 const MAX_LISTED: usize = 1000;
+/// Entries of `references/` that are counted; beyond them nobody reads the number.
+const MAX_COUNTED: usize = 100_000;
 /// Folders below `references/` that are looked into.
 const MAX_DEPTH: usize = 5;
 
@@ -39,6 +46,8 @@ pub struct Load {
     mentions: Mentions,
     /// What will be told of each script, in their order.
     scripts: Vec<Wanted>,
+    /// Whether a caller named them.
+    named: bool,
 }
 
 #[derive(Debug)]
@@ -59,19 +68,18 @@ impl Load {
         let mut scripts = Vec::new();
         match only {
             None => {
-                let there = skill.scripts().iter().map(Script::path);
-                let there = there.filter(|path| mentions.holds(path));
-                scripts.extend(there.map(|path| Wanted::Run(path.to_owned())));
-                let missing = mentions.scripts();
-                let missing = missing.filter(|path| skill.find_script(path).is_err());
+                let there: HashSet<&str> = skill.scripts().iter().map(Script::path).collect();
+                let mentioned = there.iter().filter(|path| mentions.holds(path));
+                scripts.extend(mentioned.map(|path| Wanted::Run((*path).to_owned())));
+                let missing = mentions.scripts().filter(|path| !there.contains(path));
                 scripts.extend(missing.map(|path| Wanted::Missing(path.to_owned())));
             }
-            Some(names) => scripts.extend(names.iter().map(|name| match skill.find_script(name) {
-                Ok(script) if mentions.holds(script.path()) => {
+            Some(names) => scripts.extend(names.iter().map(|name| match skill.script(name) {
+                Some(script) if mentions.holds(script.path()) => {
                     Wanted::Run(script.path().to_owned())
                 }
-                Ok(script) => Wanted::Unreferenced(script.path().to_owned()),
-                Err(_) => Wanted::Missing(name.clone()),
+                Some(script) => Wanted::Unreferenced(script.path().to_owned()),
+                None => Wanted::Missing(name.clone()),
             })),
         }
         scripts.sort_by(|a, b| a.name().cmp(b.name()));
@@ -80,6 +88,7 @@ impl Load {
             skill: Arc::clone(skill),
             mentions,
             scripts,
+            named: only.is_some(),
         }
     }
 
@@ -96,6 +105,32 @@ impl Load {
         })
     }
 
+    /// Requests for what a caller named and what does not run, in their order: deciding refuses and records
+    /// them. What the instructions alone mention was asked for by nobody.
+    pub fn refused(&self) -> impl Iterator<Item = Request> {
+        let of = files::show(self.skill.name());
+        let named = self.scripts.iter().filter(|_| self.named);
+        named.filter_map(move |wanted| {
+            let name = wanted.name();
+            let shown = files::show(name);
+            let (message, hint) = match wanted {
+                Wanted::Run(_) => return None,
+                Wanted::Missing(_) => (
+                    format!("script `{shown}` not found in skill `{of}`"),
+                    "`skillrun show` lists the scripts of a skill",
+                ),
+                Wanted::Unreferenced(_) => (
+                    format!("script `{shown}` of skill `{of}` was not run: the instructions do not refer to it"),
+                    "loading runs only what SKILL.md refers to; `skillrun run` runs the others",
+                ),
+            };
+            Some(Request::of(Subject::Unclear {
+                name: name.to_owned(),
+                refusal: Refusal::new(Check::Script, message).hint(hint),
+            }))
+        })
+    }
+
     /// The whole text, with what came of each script of [`Load::scripts`] in its place.
     pub fn render(&self, ran: Vec<Ran>) -> String {
         let skill = &self.skill;
@@ -107,13 +142,16 @@ impl Load {
         envelope.open("active_resources", &[]);
         envelope.line();
         let mut ran = ran.into_iter();
+        let mut missing = 0;
         for wanted in &self.scripts {
             match wanted {
                 Wanted::Run(path) => {
                     let none = || Ran::Failed("nothing came of it".into());
                     script_output(&mut envelope, path, ran.next().unwrap_or_else(none));
                 }
+                Wanted::Missing(_) if missing >= MAX_MISSING => missing += 1,
                 Wanted::Missing(name) => {
+                    missing += 1;
                     let source = [("source", name.as_str()), ("status", "not_found")];
                     let text = format!("script `{}` is not in this skill", files::show(name));
                     envelope.element("script_output", &source, &text);
@@ -127,6 +165,10 @@ impl Load {
                     envelope.element("script_output", &source, &text);
                 }
             }
+        }
+        if missing > MAX_MISSING {
+            let more = (missing - MAX_MISSING).to_string();
+            envelope.empty("more", &[("scripts", &more), ("status", "not_found")]);
         }
         envelope.open("reference_files", &[]);
         envelope.line();
@@ -153,7 +195,14 @@ impl Load {
 
     fn reference_files(&self, envelope: &mut Envelope) {
         let mut files = Vec::new();
-        list(&self.skill, Path::new("references"), 0, &mut files);
+        let mut uncounted = MAX_COUNTED;
+        let complete = list(
+            &self.skill,
+            Path::new("references"),
+            0,
+            &mut uncounted,
+            &mut files,
+        );
         let missing = self.mentions.references();
         let missing = missing.filter(|path| Path::new(path).extension().is_some());
         files.extend(missing.map(str::to_owned));
@@ -189,9 +238,10 @@ impl Load {
                 }
             }
         }
-        if count > MAX_LISTED {
-            let more = (count - MAX_LISTED).to_string();
-            envelope.empty("more", &[("files", &more)]);
+        if count > MAX_LISTED || !complete {
+            let more = count.saturating_sub(MAX_LISTED).to_string();
+            let of = [("files", more.as_str()), ("complete", "false")];
+            envelope.empty("more", if complete { &of[..1] } else { &of });
         }
     }
 }
@@ -245,28 +295,34 @@ fn script_output(envelope: &mut Envelope, path: &str, ran: Ran) {
     }
 }
 
-/// The files below a folder of the skill; links are told of by their names.
-fn list(skill: &Skill, folder: &Path, depth: usize, files: &mut Vec<String>) {
+/// The files below a folder of the skill, in no order, and whether these are all; links are told of by their
+/// names.
+fn list(
+    skill: &Skill,
+    folder: &Path,
+    depth: usize,
+    left: &mut usize,
+    files: &mut Vec<String>,
+) -> bool {
     let Ok(entries) = skill.root().read_dir(folder) else {
-        return;
+        return true;
     };
-    let mut found = Vec::new();
-    for entry in entries.flatten().take(MAX_LISTED + 1) {
-        let path = folder.join(entry.file_name());
-        let folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        found.push((path, folder));
-    }
-    found.sort();
-    for (path, is_folder) in found {
-        if files.len() > MAX_LISTED {
-            return;
+    let mut folders = Vec::new();
+    for entry in entries.flatten() {
+        if *left == 0 {
+            return false;
         }
+        *left -= 1;
+        let path = folder.join(entry.file_name());
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         match (is_folder, path.to_str()) {
-            (true, _) if depth < MAX_DEPTH => list(skill, &path, depth + 1, files),
+            (true, _) if depth < MAX_DEPTH => folders.push(path),
             (false, Some(path)) => files.push(path.to_owned()),
             _ => {}
         }
     }
+    let mut folders = folders.iter();
+    folders.all(|folder| list(skill, folder, depth + 1, left, files))
 }
 
 /// The beginning of a file.

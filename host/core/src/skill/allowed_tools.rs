@@ -3,7 +3,8 @@
 //! It comes in the wild as a space-separated string, a comma-separated string or a YAML list, with
 //! entries such as `Bash(git:*)` or `Bash(python3 "${X}/a.py" *)`: the splitter respects
 //! parentheses and quotes within them. The field narrows what a skill may do and never widens it:
-//! running a script needs `Bash`, and `Bash(pattern)` must match the command line.
+//! running a script needs `Bash`, and `Bash(pattern)` must match the command line. A field that is there
+//! and names no tool, or in another form, allows none: what restricts must not vanish by a slip.
 
 use super::front_matter::Value;
 use std::fmt;
@@ -17,18 +18,17 @@ const MAX_SEARCHED: usize = 1 << 30;
 pub struct AllowedTools(Vec<String>);
 
 impl AllowedTools {
-    /// Reads the field; `None` if it is empty, which restricts nothing.
+    /// Reads the field; `None` if it is null, which is as if it were not there and restricts nothing.
     pub fn read(field: &Value) -> Option<Self> {
-        let entries: Vec<String> = match field {
-            Value::Text(_) => field.text().map(split).unwrap_or_default(),
-            Value::List(items) => items
-                .iter()
-                .filter_map(Value::text)
-                .flat_map(split)
-                .collect(),
-            Value::Map(fields) => fields.iter().map(|(name, _)| name.clone()).collect(),
+        let text = |item: &Value| match item {
+            Value::Text(text) => split(text),
+            Value::Null | Value::List(_) | Value::Map(_) => Vec::new(),
         };
-        (!entries.is_empty()).then_some(Self(entries))
+        match field {
+            Value::Null => None,
+            Value::List(items) => Some(Self(items.iter().flat_map(text).collect())),
+            other => Some(Self(text(other))),
+        }
     }
 
     /// The entries, in the order they were written.
@@ -56,25 +56,38 @@ impl AllowedTools {
 
 impl fmt::Display for AllowedTools {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.join(", "))
+        match self.0.as_slice() {
+            [] => f.write_str("none"),
+            entries => f.write_str(&entries.join(", ")),
+        }
     }
 }
 
-/// Splits at spaces and commas outside parentheses.
+/// Splits at spaces and commas outside parentheses; `Bash (git:*)` is one entry, and not `Bash`.
 fn split(text: &str) -> Vec<String> {
+    const SPACE: [char; 4] = [' ', '\t', '\n', '\r'];
     let mut entries = Vec::new();
     let mut entry = String::new();
     let mut depth = 0usize;
     let mut quote = None;
-    for c in text.chars() {
+    let mut letters = text.chars();
+    while let Some(c) = letters.next() {
         match (quote, c) {
             (Some(open), _) if c == open => quote = None,
             (Some(_), _) => {}
             (None, '"' | '\'') if depth > 0 => quote = Some(c),
             (None, '(') => depth += 1,
             (None, ')') => depth = depth.saturating_sub(1),
-            (None, ',' | ' ' | '\t' | '\n' | '\r') if depth == 0 => {
+            (None, ',') if depth == 0 => {
                 entries.push(std::mem::take(&mut entry));
+                continue;
+            }
+            (None, c) if depth == 0 && SPACE.contains(&c) => {
+                let rest = letters.as_str().trim_start_matches(SPACE);
+                letters = rest.chars();
+                if !rest.starts_with('(') {
+                    entries.push(std::mem::take(&mut entry));
+                }
                 continue;
             }
             _ => {}
@@ -121,6 +134,7 @@ fn glob(pattern: &str, text: &str, search: &mut usize) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::front_matter::FrontMatter;
     use super::*;
     use proptest::prelude::*;
 
@@ -141,6 +155,10 @@ mod tests {
             ["Bash(echo \"a) b\" *)", "Read"]
         );
         assert_eq!(tools(" , "), Vec::<String>::new());
+        assert_eq!(
+            tools("Bash (git:*) Read,Bash \t\n(a b) Bash"),
+            ["Bash(git:*)", "Read", "Bash(a b)", "Bash"]
+        );
     }
 
     #[test]
@@ -151,7 +169,45 @@ mod tests {
         ]);
         let text = Value::Text("Bash(git:*) Read".into());
         assert_eq!(AllowedTools::read(&list), AllowedTools::read(&text));
-        assert_eq!(AllowedTools::read(&Value::Text(" ".into())), None);
+    }
+
+    #[test]
+    fn only_a_field_that_is_not_there_or_null_restricts_nothing() {
+        let read = |line: &str| {
+            let document = format!("---\n{line}\n---\n");
+            let (matter, _) = FrontMatter::parse(&document).unwrap();
+            matter.get("allowed-tools").and_then(AllowedTools::read)
+        };
+        for line in [
+            "",
+            "allowed-tools:",
+            "allowed-tools: ~",
+            "allowed-tools: null",
+            "allowed-tools: NULL # none",
+        ] {
+            assert_eq!(read(line), None, "{line}");
+        }
+        for line in [
+            "allowed-tools: ''",
+            "allowed-tools: \" \"",
+            "allowed-tools: ','",
+            "allowed-tools: 'null'",
+            "allowed-tools: >\n\n",
+            "allowed-tools: !!str",
+            "allowed-tools: []",
+            "allowed-tools: [~]",
+            "allowed-tools: ['']",
+            "allowed-tools: {}",
+            "allowed-tools: {Bash: no}",
+            "allowed-tools: [[Bash]]",
+            "allowed-tools: [{Bash: x}]",
+            "allowed-tools:\n  - Bash: x",
+            "allowed-tools: Bash (git:*)",
+        ] {
+            let tools = read(line).unwrap_or_else(|| panic!("{line} restricts nothing"));
+            assert!(!tools.allow_script(&["python3 a.py".into()]), "{line}");
+        }
+        assert_eq!(read("allowed-tools: []").unwrap().to_string(), "none");
     }
 
     #[test]

@@ -5,7 +5,9 @@
 //! grow without bound. The loader is written against the parser's events for these two reasons; a
 //! deserialiser would decide both for us.
 
-use saphyr_parser::{Event, Parser, ScanError};
+use saphyr_parser::{Event, Parser, ScalarStyle, ScanError};
+use std::borrow::Cow;
+use std::collections::HashSet;
 
 /// Real front matter stays below 2 KiB; this leaves room and bounds the work.
 const MAX_BYTES: usize = 64 * 1024;
@@ -14,6 +16,8 @@ const MAX_DEPTH: usize = 16;
 /// A value in the front matter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
+    /// Nothing: no value, `~` or `null`, without quotes.
+    Null,
     /// A scalar, as it was written.
     Text(String),
     /// A sequence.
@@ -125,8 +129,16 @@ fn split(document: &str) -> Result<(&str, &str), String> {
 }
 
 fn load(yaml: &str) -> Result<Vec<(String, Value)>, String> {
+    read(yaml, &Marks::none()).or_else(|error| {
+        let (yaml, marks) = Marks::hide(yaml);
+        read(&yaml, &marks).map_err(|_| error)
+    })
+}
+
+fn read(yaml: &str, marks: &Marks) -> Result<Vec<(String, Value)>, String> {
     let mut loader = Loader {
         events: Parser::new_from_str(yaml),
+        marks,
     };
     loop {
         match loader.next()? {
@@ -143,6 +155,7 @@ fn load(yaml: &str) -> Result<Vec<(String, Value)>, String> {
 
 struct Loader<'a> {
     events: Parser<'a, saphyr_parser::StrInput<'a>>,
+    marks: &'a Marks,
 }
 
 impl<'a> Loader<'a> {
@@ -163,7 +176,8 @@ impl<'a> Loader<'a> {
             Event::SequenceStart(anchor, _) | Event::MappingStart(anchor, _) if anchor != 0 => {
                 Err(no_aliases())
             }
-            Event::Scalar(text, ..) => Ok(Value::Text(text.into_owned())),
+            Event::Scalar(text, ScalarStyle::Plain, _, None) if is_null(&text) => Ok(Value::Null),
+            Event::Scalar(text, ..) => Ok(Value::Text(self.marks.show(&text))),
             Event::SequenceStart(..) => {
                 let mut items = Vec::new();
                 loop {
@@ -178,6 +192,8 @@ impl<'a> Loader<'a> {
                 loop {
                     let key = match self.next()? {
                         Event::MappingEnd => return Ok(Value::Map(fields)),
+                        // A name is text, whatever it says.
+                        Event::Scalar(text, _, 0, _) => self.marks.show(&text),
                         event => match self.value(event, depth + 1)? {
                             Value::Text(key) => key,
                             _ => return Err("a field's name is not plain text".into()),
@@ -200,6 +216,41 @@ impl<'a> Loader<'a> {
     }
 }
 
+/// Byte order marks that are hidden from the parser: it refuses them inside a document, and the reference
+/// validator reads them as any other character. Another character, which the text does not hold, stands for them.
+pub(crate) struct Marks(Option<char>);
+
+impl Marks {
+    const MARK: char = '\u{feff}';
+
+    fn none() -> Self {
+        Self(None)
+    }
+
+    /// The text without byte order marks, and what stands for them. A text that holds every character of
+    /// private use keeps its marks.
+    pub(crate) fn hide(text: &str) -> (Cow<'_, str>, Self) {
+        if !text.contains(Self::MARK) {
+            return (text.into(), Self::none());
+        }
+        let held: HashSet<char> = text.chars().collect();
+        match ('\u{e000}'..='\u{f8ff}').find(|c| !held.contains(c)) {
+            Some(other) => {
+                let hidden = text.replace(Self::MARK, other.encode_utf8(&mut [0; 4]));
+                (hidden.into(), Self(Some(other)))
+            }
+            None => (text.into(), Self::none()),
+        }
+    }
+
+    pub(crate) fn show(&self, text: &str) -> String {
+        match self.0 {
+            Some(other) => text.replace(other, Self::MARK.encode_utf8(&mut [0; 4])),
+            None => text.to_owned(),
+        }
+    }
+}
+
 fn no_aliases() -> String {
     "anchors and aliases are not accepted".into()
 }
@@ -209,14 +260,19 @@ fn place(error: &ScanError) -> String {
     format!("{} at line {}", error.info(), error.marker().line() + 1)
 }
 
-/// Each `key: value` at the left margin with its value in quotes, unless it is quoted or structured.
+fn is_null(plain: &str) -> bool {
+    matches!(plain, "" | "~" | "null" | "Null" | "NULL")
+}
+
+/// Each `key: value` at the left margin with its value in quotes, unless it is null, quoted or structured.
 fn quote_values(yaml: &str) -> String {
     let mut mended = String::with_capacity(yaml.len() + 16);
     for line in yaml.lines() {
         let quoted = line
             .split_once(": ")
             .filter(|(key, _)| !key.is_empty() && !key.starts_with([' ', '#', '-']))
-            .map(|(key, value)| (key, value.trim()))
+            .map(|(key, value)| (key, without_comment(value).trim()))
+            .filter(|(_, value)| !is_null(value))
             .filter(|(_, value)| !value.starts_with(['"', '\'', '|', '>', '[', '{', '&', '*']));
         match quoted {
             Some((key, value)) => {
@@ -227,6 +283,18 @@ fn quote_values(yaml: &str) -> String {
         mended.push('\n');
     }
     mended
+}
+
+/// A plain value up to the `#` that begins a comment: one at its start, or after a space.
+fn without_comment(value: &str) -> &str {
+    let begins = |at: &usize| {
+        value[..*at]
+            .chars()
+            .next_back()
+            .is_none_or(char::is_whitespace)
+    };
+    let comment = value.match_indices('#').map(|(at, _)| at).find(begins);
+    &value[..comment.unwrap_or(value.len())]
 }
 
 /// The same text with the lines that go on in quotes indented, which changes no value: the reference
@@ -297,6 +365,19 @@ mod tests {
     }
 
     #[test]
+    fn a_byte_order_mark_in_a_value_is_a_character_of_it() {
+        let (matter, _) =
+            parse("---\ndescription: \u{feff}a \u{feff}b\u{e000}\nlicense: \"\u{feff}c\"\n---\n")
+                .unwrap();
+        assert_eq!(
+            matter.text("description"),
+            Some("\u{feff}a \u{feff}b\u{e000}")
+        );
+        assert_eq!(matter.text("license"), Some("\u{feff}c"));
+        assert!(matter.warnings.is_empty());
+    }
+
+    #[test]
     fn quoted_text_may_go_on_at_the_margin() {
         let (matter, _) =
             parse("---\nname: a\ndescription: \"one\ntwo: \\\"x\\\"\nthree\"\nlicense: 'it''s\nmine'\n---\n").unwrap();
@@ -310,6 +391,29 @@ mod tests {
         let (matter, _) = parse("---\nname: a\ndescription: Use when: it's late\n---\n").unwrap();
         assert_eq!(matter.text("description"), Some("Use when: it's late"));
         assert_eq!(matter.warnings.len(), 1);
+    }
+
+    #[test]
+    fn a_comment_is_none_of_a_value_that_is_mended() {
+        let field = |line: &str| {
+            let document = format!("---\ndescription: Use when: late\n{line}\n---\n");
+            let (matter, _) = parse(&document).unwrap();
+            assert_eq!(matter.warnings.len(), 1);
+            matter.get("allowed-tools").cloned()
+        };
+        let text = |text: &str| Some(Value::Text(text.into()));
+        for (line, value) in [
+            ("allowed-tools: Read # Bash", text("Read")),
+            ("allowed-tools: Read\t# Bash", text("Read")),
+            ("allowed-tools: Read#Bash", text("Read#Bash")),
+            ("allowed-tools: 'Read # x'", text("Read # x")),
+            ("allowed-tools: # Bash", Some(Value::Null)),
+            ("allowed-tools: ", Some(Value::Null)),
+            ("allowed-tools: null # Bash", Some(Value::Null)),
+            ("allowed-tools: 'null'", text("null")),
+        ] {
+            assert_eq!(field(line), value, "{line}");
+        }
     }
 
     #[test]

@@ -13,8 +13,8 @@ mod library;
 mod script;
 
 pub use allowed_tools::AllowedTools;
-pub(crate) use front_matter::indented;
 pub use front_matter::{FrontMatter, Value};
+pub(crate) use front_matter::{Marks, indented};
 pub use language::Language;
 pub use library::{Found, Library, Skipped};
 pub use script::Script;
@@ -287,7 +287,7 @@ impl Skill {
 
     /// The script that a path, a file name or a stem means, if it means one.
     pub fn script(&self, wanted: &str) -> Option<&Script> {
-        self.find_script(wanted).ok()
+        script::meant(self.scripts(), wanted).ok().flatten()
     }
 
     pub(crate) fn find_script(&self, wanted: &str) -> Result<&Script, NoScript> {

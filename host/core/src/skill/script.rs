@@ -160,15 +160,26 @@ pub(crate) enum NoScript {
     Unfit { path: String, why: String },
 }
 
-/// Finds the script that `wanted` means: a relative path, a file name or a stem.
+/// Finds the script that `wanted` means, or says why there is none: that takes long, and is for messages.
 pub(crate) fn find<'a>(
     scripts: &'a [Script],
     root: &Dir,
     wanted: &str,
 ) -> Result<&'a Script, NoScript> {
+    match meant(scripts, wanted)? {
+        Some(script) => Ok(script),
+        None => Err(why_not(scripts, root, &plain_name(wanted)?)),
+    }
+}
+
+/// The script that `wanted` means: a relative path, a file name or a stem.
+pub(crate) fn meant<'a>(
+    scripts: &'a [Script],
+    wanted: &str,
+) -> Result<Option<&'a Script>, NoScript> {
     let plain = plain_name(wanted)?;
     if let Some(script) = scripts.iter().find(|script| script.path == plain) {
-        return Ok(script);
+        return Ok(Some(script));
     }
     for matches in [
         scripts
@@ -182,14 +193,14 @@ pub(crate) fn find<'a>(
     ] {
         match matches.as_slice() {
             [] => {}
-            [script] => return Ok(script),
+            [script] => return Ok(Some(script)),
             several => {
                 let candidates = several.iter().map(|script| script.path.clone()).collect();
                 return Err(NoScript::Ambiguous { candidates });
             }
         }
     }
-    Err(why_not(scripts, root, &plain))
+    Ok(None)
 }
 
 fn extension(script: &Script) -> String {
