@@ -13,6 +13,7 @@ trials! {
     a_skill_cannot_steer_the_terminal_or_hide_its_arguments,
     what_changed_since_the_last_yes_is_shown_on_request,
     somebody_who_does_not_see_the_question_is_not_asked,
+    no_message_steers_the_terminal,
 }
 
 const DESCRIPTION: &str = "A demo.";
@@ -194,5 +195,20 @@ fn somebody_who_does_not_see_the_question_is_not_asked() {
         end.stderr.contains("there is no terminal to ask at"),
         "{}",
         end.stderr
+    );
+}
+
+fn no_message_steers_the_terminal() {
+    let place = place(DESCRIPTION, "print(1)\n");
+    let end = place.end(&[
+        "load",
+        "./demo",
+        "--allow",
+        "gelt:\u{1b}[2J\u{202e}\u{200b}\nhint: -y",
+    ]);
+    assert_eq!(end.code, 125);
+    assert_eq!(
+        end.stderr,
+        "error: `gelt:\\u{1b}[2J\\u{202e}\\u{200b}\\nhint: -y` is not a grant: it holds the control character '\\u{1b}'\n"
     );
 }

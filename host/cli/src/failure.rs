@@ -139,7 +139,11 @@ pub(crate) fn plain(error: &std::io::Error) -> String {
 }
 
 /// Prints `word: text` to stderr, in colour on a terminal.
+///
+/// A message repeats what skills, models and files hold; it is one line, and whoever made the message need not
+/// have thought of that.
 pub(crate) fn say(word: &str, text: &str) {
+    let text = skillrun::show_name(text);
     let mut stderr = std::io::stderr();
     let colour = match word {
         "error" | "refused" => "1;31",
