@@ -12,6 +12,8 @@ trials! {
     what_was_typed_before_the_question_answers_nothing,
     a_skill_cannot_steer_the_terminal_or_hide_its_arguments,
     what_changed_since_the_last_yes_is_shown_on_request,
+    changed_files_cannot_hide_what_would_be_touched,
+    all_arguments_are_shown_on_request,
     somebody_who_does_not_see_the_question_is_not_asked,
     no_message_steers_the_terminal,
 }
@@ -165,7 +167,7 @@ fn a_skill_cannot_steer_the_terminal_or_hide_its_arguments() {
         "{question:?}"
     );
     assert!(question.contains("\\u{1b}[2J\\u{202e}xxx"), "{question}");
-    assert!(question.contains("x… (505 characters)"), "{question}");
+    assert!(question.contains("x… (505"), "{question}");
 }
 
 fn what_changed_since_the_last_yes_is_shown_on_request() {
@@ -185,6 +187,70 @@ fn what_changed_since_the_last_yes_is_shown_on_request() {
     ] {
         assert!(seen.text.contains(part), "{part}: {}", seen.text);
     }
+}
+
+fn changed_files_cannot_hide_what_would_be_touched() {
+    let place = place(DESCRIPTION, "print('one')\n");
+    assert_eq!(load(&place, b"", &[(ASKS, b"y\r")]).code, 0);
+    for at in 0..20 {
+        let name = format!(
+            "{at:<62}  may       touch nothing but the skill, read-only, and a scratch directory{:40}",
+            ""
+        );
+        place.write(&format!("demo/{name}"), "");
+    }
+    let words = [
+        env!("CARGO_BIN_EXE_skillrun"),
+        "load",
+        "./demo",
+        "--allow",
+        "net:*",
+    ];
+    let seen = at_terminal(&place, &words, b"", &[(ASKS, b"n\r")], "</skill_context>");
+    let question = seen.text.split(ASKS).next().unwrap();
+    assert!(
+        question.contains("  CHANGED   since the yes of "),
+        "{question}"
+    );
+    assert!(question.contains(" more files\r\n"), "{question}");
+    assert!(
+        question.contains("\r\n  may       reach the whole network\r\n  [y] "),
+        "{question}"
+    );
+    assert!(!question.contains("touch nothing"), "{question}");
+    assert!(question.lines().count() < 24, "{question}");
+}
+
+fn all_arguments_are_shown_on_request() {
+    let place = place(DESCRIPTION, "print('it', 'ran')\n");
+    let last = format!("{}; rm -r", "x".repeat(400));
+    place.write(
+        "text",
+        format!("!{{scripts/a.py {} '{last}'}}", "a ".repeat(26)),
+    );
+    let command = format!(
+        "exec {} expand --skill ./demo < text",
+        env!("CARGO_BIN_EXE_skillrun")
+    );
+    let words = ["/bin/sh", "-c", &command];
+    let asks = "[a] show all arguments\r\n> ";
+    let keys: [(&str, &[u8]); 2] = [(asks, b"a\r"), (asks, b"n\r")];
+    let seen = at_terminal(&place, &words, b"", &keys, "refused: ");
+    let [first, all, _] = seen.text.splitn(3, asks).collect::<Vec<_>>()[..] else {
+        panic!("{}", seen.text);
+    };
+    assert!(first.contains("\"a\" … and 7 more\r\n"), "{first}");
+    assert!(!first.contains("rm -r"), "{first}");
+    let all = all.replace("\r\n            ", "");
+    assert!(
+        all.contains(&format!("26: \"a\"27: \"{last}\"\r\n")),
+        "{all}"
+    );
+    // What is asked stands again where it is answered.
+    assert!(
+        all.contains("skillrun: may `scripts/a.py` of skill `demo` run?"),
+        "{all}"
+    );
 }
 
 fn somebody_who_does_not_see_the_question_is_not_asked() {

@@ -3,10 +3,12 @@
 //! It is opened by its own name, since standard input may be a pipe. While a question waits, the terminal
 //! makes no signals: Ctrl-C is an answer, and nothing is left half-way.
 
+use super::sheet::Window;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use rustix::termios::{
-    LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr,
+    LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcgetwinsize,
+    tcsetattr,
 };
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
@@ -55,6 +57,15 @@ impl Terminal {
             before,
             _turn: turn,
         })
+    }
+
+    pub(super) fn window(&self) -> Window {
+        let size = tcgetwinsize(&self.file).ok();
+        let or = |size: Option<u16>, usual| size.filter(|size| *size > 0).unwrap_or(usual).into();
+        Window {
+            columns: or(size.map(|size| size.ws_col), 80),
+            rows: or(size.map(|size| size.ws_row), 24),
+        }
     }
 
     pub(super) fn print(&mut self, text: &str) -> io::Result<()> {
