@@ -145,9 +145,12 @@ fn whatever_is_not_clearly_yes_is_no() {
             seen.text
         );
     }
-    // The twin: a mistake that was mended.
-    let seen = load(&place, b"", &[(ASKS, b"n\x7fy\r")]);
-    assert_eq!(seen.code, 0, "{}", seen.text);
+    // The twins: a mistake that was mended, and a yes however it is written.
+    for keys in [&b"n\x7fy\r"[..], b"yes\r", b"Y\r", b"Yes\r", b"YES\r"] {
+        let place = self::place(DESCRIPTION, "print('it', 'ran')\n");
+        let seen = load(&place, b"", &[(ASKS, keys)]);
+        assert_eq!(seen.code, 0, "{keys:?}: {}", seen.text);
+    }
 }
 
 fn what_was_typed_before_the_question_answers_nothing() {

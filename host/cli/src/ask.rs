@@ -137,17 +137,17 @@ fn ask(terminal: &mut Terminal, question: &Question) -> Result<Said, Failure> {
             Heard::Interrupted => return Ok(Said::Answer(Answer::No)),
             Heard::Nothing => return Ok(Said::Nothing("nobody answered in time")),
         };
-        return Ok(Said::Answer(match line.as_str() {
-            "y" | "Y" | "yes" => Answer::YesOnce,
-            "s" | "S" => Answer::YesInSession,
+        return Ok(Said::Answer(match line.to_ascii_lowercase().as_str() {
+            "y" | "yes" => Answer::YesOnce,
+            "s" => Answer::YesInSession,
             // What is shown pushes the question away, so it is asked again.
-            "d" | "D" if asked.is_shown("[d]") => {
+            "d" if asked.is_shown("[d]") => {
                 if let Some(change) = &question.change {
                     terminal.print(&difference(change, window))?;
                 }
                 continue;
             }
-            "a" | "A" if asked.is_shown("[a]") => {
+            "a" if asked.is_shown("[a]") => {
                 terminal.print(&all_arguments(question, window))?;
                 continue;
             }
