@@ -11,6 +11,7 @@ trials! {
     whatever_is_not_clearly_yes_is_no,
     what_was_typed_before_the_question_answers_nothing,
     a_skill_cannot_steer_the_terminal_or_hide_its_arguments,
+    a_question_takes_back_what_output_before_it_set,
     what_changed_since_the_last_yes_is_shown_on_request,
     changed_files_cannot_hide_what_would_be_touched,
     all_arguments_are_shown_on_request,
@@ -165,12 +166,33 @@ fn a_skill_cannot_steer_the_terminal_or_hide_its_arguments() {
     let place = place(&long, "# \u{1b}]0;title\u{7}\nprint(1)\n");
     let seen = load(&place, b"", &[(ASKS, b"n\r")]);
     let question = seen.text.split("[y]").next().unwrap();
+    let question = question.strip_prefix(RESET).unwrap();
     assert!(
         !question.contains(['\u{1b}', '\u{7}', '\u{202e}']),
         "{question:?}"
     );
     assert!(question.contains("\\u{1b}[2J\\u{202e}xxx"), "{question}");
     assert!(question.contains("x… (505"), "{question}");
+}
+
+/// What stands before a question.
+const RESET: &str =
+    "\u{1b}7\u{1b}[?1049l\u{1b}[r\u{1b}8\u{1b}[0m\u{1b}(B\u{f}\u{1b}[4l\u{1b}[?7h\u{1b}[?25h";
+
+fn a_question_takes_back_what_output_before_it_set() {
+    let place = place(DESCRIPTION, "print(1)\n");
+    let command = format!(
+        "printf '\\033[8m\\033[1;2r\\033[?25lhidden'; exec {} load ./demo",
+        env!("CARGO_BIN_EXE_skillrun")
+    );
+    let words = ["/bin/sh", "-c", &command];
+    let seen = at_terminal(&place, &words, b"", &[(ASKS, b"n\r")], "</skill_context>");
+    assert!(
+        seen.text
+            .contains(&format!("hidden{RESET}\r\nskillrun: may ")),
+        "{:?}",
+        seen.text
+    );
 }
 
 fn what_changed_since_the_last_yes_is_shown_on_request() {

@@ -130,6 +130,7 @@ fn ask(terminal: &mut Terminal, question: &Question) -> Result<Said, Failure> {
     loop {
         let window = terminal.window();
         let asked = text(question, window);
+        terminal.reset()?;
         terminal.print(&asked.text)?;
         let left = until.saturating_duration_since(std::time::Instant::now());
         let line = match terminal.hear(&asked.options, left)? {
@@ -207,7 +208,8 @@ fn sheet(question: &Question, window: Window, room: Room) -> (Sheet, Cut) {
         [one] => format!("`{}` of skill `{skill}`", shown_to(&one.script, MAX_NAME)),
         many => format!("{} scripts of skill `{skill}`", many.len()),
     };
-    sheet.rows_with("", "", "");
+    // The row that the output before may have left unfinished.
+    sheet.rows += 1;
     sheet.rows_with("skillrun: ", "          ", &format!("may {what} run?"));
     if !is_command {
         let description = shown_to(&question.description, room.characters);
@@ -482,7 +484,7 @@ mod tests {
     }
 
     fn rows(asked: &Asked) -> usize {
-        WINDOW.rows_of(&asked.text) + WINDOW.rows_of(&asked.options)
+        1 + WINDOW.rows_of(&asked.text) + WINDOW.rows_of(&asked.options)
     }
 
     #[test]
@@ -493,8 +495,7 @@ mod tests {
         let asked = text(&question, WINDOW);
         assert_eq!(
             asked.text,
-            r#"
-skillrun: may `scripts/a.py` of skill `demo` run?
+            r#"skillrun: may `scripts/a.py` of skill `demo` run?
   skill     demo: A demo.
             /skills/demo
   script    scripts/a.py (sha256 0123456789abcdef…)

@@ -7,13 +7,19 @@ use super::sheet::Window;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use rustix::termios::{
-    LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcgetwinsize,
-    tcsetattr,
+    LocalModes, OptionalActions, OutputModes, QueueSelector, Termios, tcflush, tcgetattr,
+    tcgetwinsize, tcsetattr,
 };
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
+
+/// Takes back what output before may have set: another screen, a part of it that scrolls, attributes, another
+/// character set, insertion, rows that do not wrap, a hidden cursor. The part that scrolls comes between saving and
+/// restoring the place of the cursor, since setting it moves that; what is behind would be restored with it.
+const RESET: &str =
+    "\u{1b}7\u{1b}[?1049l\u{1b}[r\u{1b}8\u{1b}[0m\u{1b}(B\u{f}\u{1b}[4l\u{1b}[?7h\u{1b}[?25h";
 
 /// No answer is longer.
 const MAX_LINE: usize = 64;
@@ -51,6 +57,10 @@ impl Terminal {
         silent
             .local_modes
             .remove(LocalModes::ISIG | LocalModes::ICANON | LocalModes::ECHO);
+        // Lines begin at the left.
+        silent
+            .output_modes
+            .insert(OutputModes::OPOST | OutputModes::ONLCR);
         tcsetattr(&file, OptionalActions::Now, &silent).ok()?;
         Some(Self {
             file,
@@ -66,6 +76,15 @@ impl Terminal {
             columns: or(size.map(|size| size.ws_col), 80),
             rows: or(size.map(|size| size.ws_row), 24),
         }
+    }
+
+    /// Makes what is printed next readable.
+    pub(super) fn reset(&mut self) -> io::Result<()> {
+        if std::env::var_os("TERM").is_some_and(|kind| kind == "dumb") {
+            return self.print("\n");
+        }
+        self.print(RESET)?;
+        self.print("\n")
     }
 
     pub(super) fn print(&mut self, text: &str) -> io::Result<()> {
