@@ -14,6 +14,7 @@ use answers::Prepared;
 use sheet::{Sheet, Window, quoted, shown, shown_to};
 use skillrun::{Answer, AnswerError, AskedScript, Change, Decision, Grant, Host, Question};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use terminal::{Heard, Terminal};
 
@@ -53,6 +54,24 @@ const fn room(items: usize, scripts: usize, characters: usize) -> Room {
     }
 }
 
+/// Somebody wants the command to end.
+static STOPPED: AtomicBool = AtomicBool::new(false);
+const STOPPED_WHY: &str = "the command was stopped";
+
+/// Whether somebody who was asked, or a signal since, wants the command to end.
+pub(crate) fn stopped() -> bool {
+    STOPPED.load(Ordering::SeqCst)
+}
+
+fn stop() {
+    STOPPED.store(true, Ordering::SeqCst);
+}
+
+/// Leaves the terminal as it was found, right before the process exits while a question may be open.
+pub(crate) fn restore_terminal() {
+    terminal::restore();
+}
+
 /// Where answers come from.
 #[derive(Debug)]
 pub(crate) enum Asks {
@@ -70,7 +89,8 @@ impl Asks {
         }
     }
 
-    /// Has every open decision answered. Decisions that share a question are answered together.
+    /// Has every open decision answered. Decisions that share a question are answered together. Once the command
+    /// is [`stopped`], nothing more is asked and all that is open is declined.
     pub(crate) fn settle(
         &self,
         host: &Host,
@@ -103,6 +123,7 @@ impl Asks {
                 Some(answer) => host.answer(&question.id, answer),
                 None => host.decline(&question.id, "the answers hold none to it"),
             },
+            Self::Person if stopped() => host.decline(&question.id, STOPPED_WHY),
             Self::Person => match Terminal::open() {
                 Some(mut terminal) => match ask(&mut terminal, question)? {
                     Said::Answer(answer) => host.answer(&question.id, answer),
@@ -136,6 +157,7 @@ fn ask(terminal: &mut Terminal, question: &Question) -> Result<Said, Failure> {
         let line = match terminal.hear(&asked.options, left)? {
             Heard::Line(line) => line,
             Heard::Interrupted => return Ok(Said::Answer(Answer::No)),
+            Heard::Stopped => return Ok(Said::Nothing(STOPPED_WHY)),
             Heard::Nothing => return Ok(Said::Nothing("nobody answered in time")),
         };
         return Ok(Said::Answer(match line.to_ascii_lowercase().as_str() {

@@ -4,24 +4,22 @@
 //! markers run one after the other, and only those whose output belongs into the text hold it up.
 
 use crate::args::Expand;
-use crate::ask::{Asks, tell_refused};
-use crate::failure::{Failure, REFUSED, plain, report, say};
+use crate::ask::{self, Asks, tell_refused};
+use crate::failure::{Failure, INTERRUPTED, REFUSED, plain, report, say};
 use crate::run::{self, Interrupted};
 use crate::{load, places};
+use rustix::process::{Signal, getpid, kill_process};
 use skillrun::{
     Decision, Expander, Host, Marker, MarkerKind, Outcome, Permit, Piece, Policy, Ran, Status,
 };
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::path::Path;
-use std::process::exit;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use tokio::sync::mpsc as queue;
 
 /// Markers that were permitted and wait for their turn; beyond them the text waits.
 const QUEUE: usize = 64;
-/// After Ctrl-C, as shells have it.
-const INTERRUPTED: i32 = 130;
 
 pub(crate) fn expand(args: &Expand) -> Result<u8, Failure> {
     let library = places::library(&args.agent.skills.folders);
@@ -48,9 +46,17 @@ pub(crate) fn expand(args: &Expand) -> Result<u8, Failure> {
     };
     let done = filter.pass(Expander::new(skills));
     let refused = filter.refused;
+    if ask::stopped() {
+        // As if the terminal had made it: what runs meanwhile ends, too.
+        let _ = kill_process(getpid(), Signal::INT);
+    }
     filter.runner.finish()?;
     done?;
-    Ok(if refused { REFUSED } else { 0 })
+    Ok(match refused {
+        _ if ask::stopped() => INTERRUPTED,
+        true => REFUSED,
+        false => 0,
+    })
 }
 
 struct Filter<'a> {
@@ -83,6 +89,9 @@ impl Filter<'_> {
                 match piece {
                     Piece::Text(text) => self.out.write(&text)?,
                     Piece::Marker(marker) => self.marker(marker)?,
+                }
+                if ask::stopped() {
+                    return Ok(());
                 }
             }
             self.out.flush()?;
@@ -230,7 +239,7 @@ impl Runner {
             if let Err(failure) = worked {
                 // The text may wait for an answer that will not come.
                 report(&failure, false);
-                exit(failure.code.into());
+                exit(failure.code);
             }
         })?;
         Ok(Self {
@@ -299,6 +308,12 @@ async fn work(
     }
     host.clean_up().await;
     Ok(())
+}
+
+/// Ends the process while the text's own thread may have a question open.
+fn exit(code: u8) -> ! {
+    ask::restore_terminal();
+    std::process::exit(code.into())
 }
 
 fn turn(voice: &Mutex<()>) -> MutexGuard<'_, ()> {

@@ -11,6 +11,8 @@ pub(crate) const HOST: u8 = 125;
 pub(crate) const REFUSED: u8 = 126;
 /// A skill, a script or an interpreter is not there.
 pub(crate) const NOT_FOUND: u8 = 127;
+/// After Ctrl-C, as shells have it.
+pub(crate) const INTERRUPTED: u8 = 130;
 
 /// What went wrong.
 #[derive(Debug)]

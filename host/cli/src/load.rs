@@ -1,8 +1,8 @@
 //! `skillrun load`: a skill as an agent reads it, with what its scripts printed.
 
 use crate::args::Load;
-use crate::ask::{Asks, tell_refused};
-use crate::failure::{Failure, NOT_FOUND, REFUSED, report};
+use crate::ask::{self, Asks, tell_refused};
+use crate::failure::{Failure, INTERRUPTED, NOT_FOUND, REFUSED, report};
 use crate::{places, run, runtimes};
 use serde_json::json;
 use skillrun::{Decision, Host, Live, Permit, Ran, Request};
@@ -24,6 +24,9 @@ pub(crate) fn load(args: &Load) -> Result<u8, Failure> {
     let decisions = asks.settle(host, decisions)?;
     if !args.agent.quiet {
         tell_refused(&decisions);
+    }
+    if ask::stopped() {
+        return Ok(INTERRUPTED);
     }
     let refused = decisions
         .iter()
@@ -49,11 +52,11 @@ pub(crate) fn load(args: &Load) -> Result<u8, Failure> {
 
 /// Runs one thing that was permitted.
 pub(crate) async fn one(host: &Host, permit: Permit, quiet: bool) -> Result<Ran, Failure> {
-    runtimes::prepare_for(host, &permit, quiet).await?;
     let live = Live {
         stop: Some(run::interrupted()?),
         ..Live::default()
     };
+    runtimes::prepare_for(host, &permit, quiet).await?;
     Ok(match host.run_live(permit, live).await {
         Ok(outcome) => Ran::Ended(Box::new(outcome)),
         Err(error) => Ran::Failed(error.to_string()),
