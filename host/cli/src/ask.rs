@@ -5,22 +5,74 @@
 //! terminal is shown as what it is, long texts are cut visibly, and whatever is not clearly a yes is a no.
 
 mod answers;
+mod sheet;
 mod terminal;
 
 use crate::failure::{Failure, say};
 
 use answers::Prepared;
-use skillrun::{Answer, AnswerError, Change, Decision, Grant, Host, Question};
+use sheet::{Sheet, Window, quoted, shown, shown_to};
+use skillrun::{
+    Answer, AnswerError, AskedScript, Change, Check, Decision, Grant, Host, Question, Refusal,
+};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use terminal::{Heard, Terminal};
 
-/// Characters shown of one text.
-const MAX_TEXT: usize = 300;
-/// Arguments, grants, files shown of one list.
-const MAX_ITEMS: usize = 20;
+/// Characters shown of one name of many.
+const MAX_NAME: usize = 60;
 /// Lines shown of a difference.
 const MAX_LINES: usize = 200;
+/// Bytes shown of all arguments.
+const MAX_ARGUMENTS: usize = 64 * 1024;
+
+/// How much of what could be made long on purpose is shown.
+#[derive(Debug, Clone, Copy)]
+struct Room {
+    /// Of each list.
+    items: usize,
+    scripts: usize,
+    /// Of each description and argument.
+    characters: usize,
+}
+
+/// From the most to the least; the first one that leaves the whole question on the screen is taken.
+const ROOMS: [Room; 7] = [
+    room(20, 20, sheet::MAX_TEXT),
+    room(10, 20, 160),
+    room(5, 20, 100),
+    room(3, 20, 60),
+    room(1, 20, 40),
+    room(1, 10, 40),
+    room(1, 5, 40),
+];
+
+const fn room(items: usize, scripts: usize, characters: usize) -> Room {
+    Room {
+        items,
+        scripts,
+        characters,
+    }
+}
+
+/// Somebody wants the command to end.
+static STOPPED: AtomicBool = AtomicBool::new(false);
+const STOPPED_WHY: &str = "the command was stopped";
+
+/// Whether somebody who was asked, or a signal since, wants the command to end.
+pub(crate) fn stopped() -> bool {
+    STOPPED.load(Ordering::SeqCst)
+}
+
+fn stop() {
+    STOPPED.store(true, Ordering::SeqCst);
+}
+
+/// Leaves the terminal as it was found, right before the process exits while a question may be open.
+pub(crate) fn restore_terminal() {
+    terminal::restore();
+}
 
 /// Where answers come from.
 #[derive(Debug)]
@@ -39,7 +91,8 @@ impl Asks {
         }
     }
 
-    /// Has every open decision answered. Decisions that share a question are answered together.
+    /// Has every open decision answered. Decisions that share a question are answered together. Once the command
+    /// is [`stopped`], nothing more is asked and all that is open is declined.
     pub(crate) fn settle(
         &self,
         host: &Host,
@@ -72,6 +125,7 @@ impl Asks {
                 Some(answer) => host.answer(&question.id, answer),
                 None => host.decline(&question.id, "the answers hold none to it"),
             },
+            Self::Person if stopped() => host.decline(&question.id, STOPPED_WHY),
             Self::Person => match Terminal::open() {
                 Some(mut terminal) => match ask(&mut terminal, question)? {
                     Said::Answer(answer) => host.answer(&question.id, answer),
@@ -80,11 +134,27 @@ impl Asks {
                 None => host.decline(&question.id, "there is no terminal to ask at"),
             },
         };
-        decided.map_err(|error| match error {
-            AnswerError::Host(error) => error.into(),
-            other => Failure::host(other.to_string()),
-        })
+        match decided {
+            Ok(decisions) => Ok(decisions),
+            // It is recorded already; the answer came too late.
+            Err(AnswerError::Expired { .. }) => Ok(too_late(question)),
+            Err(AnswerError::Host(error)) => Err(error.into()),
+            Err(other) => Err(Failure::host(other.to_string())),
+        }
     }
+}
+
+/// What comes of a question whose time passed while somebody thought about it.
+fn too_late(question: &Question) -> Vec<Decision> {
+    let each = question.scripts.iter().map(|script| {
+        let name = skillrun::show_name(&script.script);
+        Decision::Refused(Refusal {
+            check: Check::Approval,
+            message: format!("`{name}` was not approved: nobody answered in time"),
+            hint: None,
+        })
+    });
+    each.collect()
 }
 
 /// What a person made of a question.
@@ -95,25 +165,31 @@ enum Said {
 
 fn ask(terminal: &mut Terminal, question: &Question) -> Result<Said, Failure> {
     let patience = Duration::from_secs(question.timeout_seconds);
-    terminal.print(&text(question))?;
-    let change = question.change.as_ref();
-    let can_compare = change.is_some_and(|change| change.sources.is_some());
     let until = std::time::Instant::now() + patience;
     loop {
-        let options = options(question, can_compare);
+        let window = terminal.window();
+        let asked = text(question, window);
+        terminal.reset()?;
+        terminal.print(&asked.text)?;
         let left = until.saturating_duration_since(std::time::Instant::now());
-        let line = match terminal.hear(&options, left)? {
+        let line = match terminal.hear(&asked.options, left)? {
             Heard::Line(line) => line,
             Heard::Interrupted => return Ok(Said::Answer(Answer::No)),
+            Heard::Stopped => return Ok(Said::Nothing(STOPPED_WHY)),
             Heard::Nothing => return Ok(Said::Nothing("nobody answered in time")),
         };
-        return Ok(Said::Answer(match line.as_str() {
-            "y" | "Y" | "yes" => Answer::YesOnce,
-            "s" | "S" => Answer::YesInSession,
-            "d" | "D" if can_compare => {
-                if let Some(change) = change {
-                    terminal.print(&difference(change))?;
+        return Ok(Said::Answer(match line.to_ascii_lowercase().as_str() {
+            "y" | "yes" => Answer::YesOnce,
+            "s" => Answer::YesInSession,
+            // What is shown pushes the question away, so it is asked again.
+            "d" if asked.is_shown("[d]") => {
+                if let Some(change) = &question.change {
+                    terminal.print(&difference(change, window))?;
                 }
+                continue;
+            }
+            "a" if asked.is_shown("[a]") => {
+                terminal.print(&all_arguments(question, window))?;
                 continue;
             }
             // Whatever is unclear is no.
@@ -122,99 +198,154 @@ fn ask(terminal: &mut Terminal, question: &Question) -> Result<Said, Failure> {
     }
 }
 
-/// The question as it is shown.
-fn text(question: &Question) -> String {
-    let mut text = String::new();
-    let mut line = |name: &str, value: &str| {
-        text.push_str(&format!("  {name:<9} {value}\n"));
-    };
-    let skill = shown(&question.skill);
-    let is_command = question.skill.is_empty();
-    if !is_command {
-        line(
-            "skill",
-            &format!("{skill}: {}", shown(&question.description)),
-        );
-        line("", &shown(&question.skill_path));
+/// A question as it is shown, and what can be answered.
+struct Asked {
+    text: String,
+    options: String,
+}
+
+impl Asked {
+    fn is_shown(&self, option: &str) -> bool {
+        self.options.contains(option)
     }
-    for script in question.scripts.iter().take(MAX_ITEMS) {
+}
+
+/// The question as it is shown: what it would touch stands last, and all of it on the screen if it can.
+fn text(question: &Question, window: Window) -> Asked {
+    let mut asked = None;
+    for room in ROOMS {
+        let (sheet, cut) = sheet(question, window, room);
+        let options = options(question, cut);
+        let rows = sheet.rows + window.rows_of(&options);
+        asked = Some(Asked {
+            text: sheet.text,
+            options,
+        });
+        if rows <= window.rows {
+            break;
+        }
+    }
+    asked.unwrap_or_else(|| Asked {
+        text: String::new(),
+        options: String::new(),
+    })
+}
+
+/// What of a question was left out.
+#[derive(Debug, Clone, Copy, Default)]
+struct Cut {
+    arguments: bool,
+    scripts: bool,
+}
+
+fn sheet(question: &Question, window: Window, room: Room) -> (Sheet, Cut) {
+    let mut sheet = Sheet::new(window);
+    let mut cut = Cut::default();
+    let is_command = question.skill.is_empty();
+    let skill = shown_to(&question.skill, MAX_NAME);
+    let what = match question.scripts.as_slice() {
+        [one] if is_command => format!("the command `{}`", shown_to(&one.script, MAX_NAME)),
+        [one] => format!("`{}` of skill `{skill}`", shown_to(&one.script, MAX_NAME)),
+        many => format!("{} scripts of skill `{skill}`", many.len()),
+    };
+    // The row that the output before may have left unfinished.
+    sheet.rows += 1;
+    sheet.rows_with("skillrun: ", "          ", &format!("may {what} run?"));
+    if !is_command {
+        let description = shown_to(&question.description, room.characters);
+        sheet.line("skill", &format!("{skill}: {description}"));
+        sheet.line("", &shown(&question.skill_path));
+    }
+    for script in question.scripts.iter().take(room.scripts) {
         let hash = script.sha256.get(..16).unwrap_or_default();
-        let (name, what) = match is_command {
-            true => ("command", &script.path),
-            false => ("script", &script.script),
-        };
-        line(name, &format!("{} (sha256 {hash}…)", shown(what)));
+        let (name, what) = named(question, script);
+        sheet.line(name, &format!("{} (sha256 {hash}…)", shown(what)));
         if !script.description.is_empty() {
-            line("", &shown(&script.description));
+            sheet.line("", &shown_to(&script.description, room.characters));
         }
         if !script.args.is_empty() {
-            line("arguments", &arguments(&script.args));
+            let (arguments, is_cut) = arguments(&script.args, room);
+            sheet.line("arguments", &arguments);
+            cut.arguments |= is_cut;
         }
     }
-    more(question.scripts.len(), |count| {
-        line("", &format!("… and {count} more scripts"))
-    });
-    let mut name = "may";
-    if let Some(workspace) = &question.workspace {
-        line(
-            name,
-            &format!("read and change everything in {}", shown(workspace)),
-        );
-        name = "";
-    }
-    for grant in question.grants.iter().take(MAX_ITEMS) {
-        line(name, &in_words(grant));
-        name = "";
-    }
-    more(question.grants.len(), |count| {
-        line("", &format!("… and {count} grants more"))
-    });
-    if name == "may" {
-        line(
-            name,
-            match is_command {
-                true => "touch nothing but a scratch directory",
-                false => "touch nothing but the skill, read-only, and a scratch directory",
-            },
-        );
+    if let Some(count) = beyond(question.scripts.len(), room.scripts) {
+        sheet.line("", &format!("… and {count} more scripts"));
+        cut.scripts = true;
     }
     match &question.change {
-        Some(change) => changes(change, &mut line),
+        Some(change) => changes(&mut sheet, change, room),
         None if question.content_hash.is_none() => {
-            line("note", "the skill is too large to remember a yes for it");
+            sheet.line("note", "the skill is too large to remember a yes for it");
         }
         None => {}
     }
-    let what = match question.scripts.as_slice() {
-        [one] if is_command => format!("the command `{}`", shown(&one.script)),
-        [one] => format!("`{}` of skill `{skill}`", shown(&one.script)),
-        many => format!("{} scripts of skill `{skill}`", many.len()),
-    };
-    format!("\nskillrun: may {what} run?\n{text}")
+    let (mut may, count) = may(question, window);
+    if may.rows + window.rows_of(&options(question, cut)) > window.rows {
+        may.line("", &format!("({count} grants above)"));
+    }
+    sheet.append(&may);
+    (sheet, cut)
 }
 
-fn changes(change: &Change, line: &mut impl FnMut(&str, &str)) {
+/// What a script is called here, and which one it is.
+fn named<'a>(question: &Question, script: &'a AskedScript) -> (&'static str, &'a str) {
+    match question.skill.is_empty() {
+        true => ("command", &script.path),
+        false => ("script", &script.script),
+    }
+}
+
+/// All that would be touched, and how many lines say it: none is ever left out.
+fn may(question: &Question, window: Window) -> (Sheet, usize) {
+    let workspace = question
+        .workspace
+        .iter()
+        .map(|workspace| format!("read and change everything in {}", shown(workspace)));
+    let mut all: Vec<String> = workspace
+        .chain(question.grants.iter().map(|grant| in_words(grant)))
+        .collect();
+    let count = all.len();
+    if all.is_empty() {
+        all.push(match question.skill.is_empty() {
+            true => "touch nothing but a scratch directory".into(),
+            false => "touch nothing but the skill, read-only, and a scratch directory".into(),
+        });
+    }
+    let mut sheet = Sheet::new(window);
+    for (at, line) in all.iter().enumerate() {
+        sheet.line(if at == 0 { "may" } else { "" }, line);
+    }
+    (sheet, count)
+}
+
+fn changes(sheet: &mut Sheet, change: &Change, room: Room) {
     let since = shown(&change.since);
     if change.files.is_empty() {
-        line(
+        sheet.line(
             "before",
             &format!("approved at {since}, and unchanged since"),
         );
     } else {
-        line("CHANGED", &format!("since the yes of {since}:"));
+        sheet.line("CHANGED", &format!("since the yes of {since}:"));
     }
-    for file in change.files.iter().take(MAX_ITEMS) {
-        line("", &format!("{} {}", file.how, shown(&file.path)));
+    for file in change.files.iter().take(room.items) {
+        let path = shown_to(&file.path, MAX_NAME);
+        sheet.line("", &format!("{} {path}", file.how));
     }
-    more(change.files.len(), |count| {
-        line("", &format!("… and {count} more files"))
-    });
-    for grant in change.more_grants.iter().take(MAX_ITEMS) {
-        line("", &format!("asks for more: {}", shown(grant)));
+    if let Some(count) = beyond(change.files.len(), room.items) {
+        sheet.line("", &format!("… and {count} more files"));
+    }
+    for grant in change.more_grants.iter().take(room.items) {
+        let grant = shown_to(grant, room.characters);
+        sheet.line("", &format!("asks for more: {grant}"));
+    }
+    if let Some(count) = beyond(change.more_grants.len(), room.items) {
+        sheet.line("", &format!("… and for {count} more"));
     }
 }
 
-fn options(question: &Question, can_compare: bool) -> String {
+fn options(question: &Question, cut: Cut) -> String {
     let is_command = question.skill.is_empty();
     let yes = match (question.remembered, is_command) {
         (true, false) => "[y] yes, until something in the skill changes",
@@ -225,12 +356,19 @@ fn options(question: &Question, can_compare: bool) -> String {
         true => "[s] yes, with any arguments in this session",
         false => "[s] yes, also to all that this skill runs in this session",
     };
-    let compare = if can_compare {
-        "  [d] show what changed"
-    } else {
-        ""
+    let change = question.change.as_ref();
+    let compare = match change.is_some_and(|change| change.sources.is_some()) {
+        true => "  [d] show what changed",
+        false => "",
     };
-    format!("  {yes}\n  {session}\n  [n] no{compare}\n> ")
+    let all = match cut {
+        Cut {
+            arguments: true, ..
+        } => "  [a] show all arguments",
+        Cut { scripts: true, .. } => "  [a] show all scripts",
+        _ => "",
+    };
+    format!("  {yes}\n  {session}\n  [n] no{compare}{all}\n> ")
 }
 
 /// What a grant means.
@@ -253,63 +391,80 @@ fn in_words(grant: &str) -> String {
     }
 }
 
-fn arguments(args: &[String]) -> String {
-    let mut all: Vec<String> = args
-        .iter()
-        .take(MAX_ITEMS)
-        .map(|arg| format!("{:?}", Shown(arg)))
-        .collect();
-    more(args.len(), |count| all.push(format!("… and {count} more")));
-    all.join(" ")
+/// Arguments in one line, and whether something of them is missing.
+fn arguments(args: &[String], room: Room) -> (String, bool) {
+    let mut is_cut = false;
+    let mut all = Vec::new();
+    for arg in args.iter().take(room.items) {
+        let (text, cut) = quoted(arg, room.characters);
+        all.push(text);
+        is_cut |= cut;
+    }
+    if let Some(count) = beyond(args.len(), room.items) {
+        all.push(format!("… and {count} more"));
+        is_cut = true;
+    }
+    (all.join(" "), is_cut)
 }
 
-/// A text in quotes, cut and escaped.
-struct Shown<'a>(&'a str);
-
-impl std::fmt::Debug for Shown<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "\"{}\"", shown(self.0).replace('"', "\\\""))
-    }
+fn beyond(count: usize, most: usize) -> Option<usize> {
+    count.checked_sub(most).filter(|beyond| *beyond > 0)
 }
 
-fn shown(text: &str) -> String {
-    let mut cut: String = text.chars().take(MAX_TEXT).collect();
-    let count = text.chars().count();
-    cut = skillrun::show_name(&cut);
-    if count > MAX_TEXT {
-        cut.push_str(&format!("… ({count} characters)"));
+/// Every script with every argument.
+fn all_arguments(question: &Question, window: Window) -> String {
+    let mut sheet = Sheet::new(window);
+    let mut left = MAX_ARGUMENTS;
+    for script in &question.scripts {
+        let (name, what) = named(question, script);
+        sheet.line(name, &shown(what));
+        for (at, arg) in script.args.iter().enumerate() {
+            let (text, _) = quoted(arg, left);
+            left = left.saturating_sub(text.len());
+            sheet.line("", &format!("{}: {text}", at + 1));
+            if left == 0 {
+                sheet.line(
+                    "",
+                    &format!("… of {}, and no more is shown", script.args.len()),
+                );
+                return sheet.text;
+            }
+        }
     }
-    cut
-}
-
-fn more(count: usize, mut tell: impl FnMut(usize)) {
-    if count > MAX_ITEMS {
-        tell(count - MAX_ITEMS);
-    }
+    sheet.text
 }
 
 /// The script then and now, line by line.
-fn difference(change: &Change) -> String {
+fn difference(change: &Change, window: Window) -> String {
     let Some((before, now)) = &change.sources else {
         return String::new();
     };
     let compared = similar::TextDiff::from_lines(before, now);
-    let mut lines = Vec::new();
+    let mut sheet = Sheet::new(window);
+    let mut count = 0;
     for group in compared.grouped_ops(3) {
-        lines.push("  ···".to_owned());
-        for operation in group {
-            for line in compared.iter_changes(&operation) {
-                let text = line.value().trim_end_matches(['\n', '\r']);
-                lines.push(format!("  {} {}", line.tag(), shown(text)));
+        let changes = group
+            .iter()
+            .flat_map(|operation| compared.iter_changes(operation));
+        let lines = changes.map(|line| (line.tag().to_string(), Some(line.value())));
+        for (mark, line) in std::iter::once(("···".to_owned(), None)).chain(lines) {
+            count += 1;
+            if count > MAX_LINES {
+                continue;
+            }
+            match line {
+                Some(line) => {
+                    let line = line.trim_end_matches(['\n', '\r']);
+                    sheet.rows_with(&format!("  {mark} "), "  … ", &sheet::source(line));
+                }
+                None => sheet.rows_with(&format!("  {mark}"), "", ""),
             }
         }
     }
-    let count = lines.len();
-    lines.truncate(MAX_LINES);
-    if count > MAX_LINES {
-        lines.push(format!("  … and {} lines more", count - MAX_LINES));
+    if let Some(count) = beyond(count, MAX_LINES) {
+        sheet.rows_with("  ", "  ", &format!("… and {count} lines more"));
     }
-    lines.join("\n") + "\n"
+    sheet.text
 }
 
 /// Tells whoever cannot be asked what would help.
@@ -328,18 +483,151 @@ pub(crate) fn tell_refused(decisions: &[Decision]) {
 mod tests {
     use super::*;
 
+    const WINDOW: Window = Window {
+        columns: 80,
+        rows: 24,
+    };
+
+    fn question() -> Question {
+        Question {
+            id: "1".into(),
+            world: "w".into(),
+            chat: "c".into(),
+            skill: "demo".into(),
+            skill_path: "/skills/demo".into(),
+            description: "A demo.".into(),
+            scripts: vec![AskedScript {
+                script: "scripts/a.py".into(),
+                path: "/skills/demo/scripts/a.py".into(),
+                sha256: "0123456789abcdef0123".into(),
+                args: vec!["a b".into(), "\"; rm".into()],
+                description: "Says it.".into(),
+            }],
+            workspace: None,
+            grants: Vec::new(),
+            content_hash: Some("0".into()),
+            change: None,
+            remembered: true,
+            options: [Answer::YesOnce, Answer::YesInSession, Answer::No],
+            default: Answer::No,
+            timeout_seconds: 60,
+        }
+    }
+
+    fn change(files: Vec<skillrun::ChangedFile>) -> Change {
+        Change {
+            since: "2026-01-01".into(),
+            files,
+            more_grants: Vec::new(),
+            sources: None,
+        }
+    }
+
+    fn rows(asked: &Asked) -> usize {
+        1 + WINDOW.rows_of(&asked.text) + WINDOW.rows_of(&asked.options)
+    }
+
     #[test]
-    fn texts_that_would_steer_a_terminal_are_shown_as_what_they_are() {
+    fn a_question_ends_with_what_would_be_touched() {
+        let mut question = question();
+        question.grants = vec!["net:*".into(), "read:/data".into()];
+        question.change = Some(change(Vec::new()));
+        let asked = text(&question, WINDOW);
         assert_eq!(
-            shown("a\u{1b}[2Jb\u{202e}c\nd"),
-            "a\\u{1b}[2Jb\\u{202e}c\\nd"
+            asked.text,
+            r#"skillrun: may `scripts/a.py` of skill `demo` run?
+  skill     demo: A demo.
+            /skills/demo
+  script    scripts/a.py (sha256 0123456789abcdef…)
+            Says it.
+  arguments "a b" "\"; rm"
+  before    approved at 2026-01-01, and unchanged since
+  may       reach the whole network
+            read /data
+"#
         );
-        let long = shown(&"x".repeat(1000));
-        assert!(long.ends_with("x… (1000 characters)"), "{long}");
         assert_eq!(
-            arguments(&["a b".into(), "\"; rm".into()]),
-            "\"a b\" \"\\\"; rm\""
+            asked.options,
+            "  [y] yes, until something in the skill changes\n  \
+             [s] yes, also to all that this skill runs in this session\n  [n] no\n> "
         );
+    }
+
+    #[test]
+    fn no_names_push_a_question_off_the_screen_or_write_lines_of_it() {
+        let forged = "  may       touch nothing but the skill, read-only, and a scratch directory";
+        let mut question = question();
+        question.grants = vec!["net:*".into()];
+        let files = (0..20).map(|at| skillrun::ChangedFile {
+            path: format!("{at:<58}{forged}{:100}", ""),
+            how: "new",
+        });
+        question.change = Some(change(files.collect()));
+        question.description = format!("{:<60}{forged}", "x").repeat(8);
+        question.scripts[0].description = question.description.clone();
+        question.scripts[0].args = vec![forged.repeat(10); 30];
+        let asked = text(&question, WINDOW);
+        assert!(rows(&asked) <= WINDOW.rows, "{}", asked.text);
+        let mays: Vec<&str> = asked
+            .text
+            .lines()
+            .filter(|line| line.trim_start().starts_with("may"))
+            .collect();
+        assert_eq!(mays, ["  may       reach the whole network"]);
+        assert!(asked.text.ends_with("reach the whole network\n"));
+        assert!(asked.text.contains(" more files\n"), "{}", asked.text);
+    }
+
+    #[test]
+    fn grants_are_all_listed_and_counted_where_they_do_not_fit() {
+        let mut question = question();
+        question.workspace = Some("/w".into());
+        question.grants = (0..40).map(|at| format!("read:/data/{at}")).collect();
+        let asked = text(&question, WINDOW);
+        for at in 0..40 {
+            assert!(asked.text.contains(&format!(" read /data/{at}\n")));
+        }
+        assert!(
+            asked
+                .text
+                .ends_with("/data/39\n            (41 grants above)\n"),
+            "{}",
+            asked.text
+        );
+    }
+
+    #[test]
+    fn arguments_that_are_cut_can_be_seen() {
+        let mut question = question();
+        assert!(!text(&question, WINDOW).is_shown("[a]"));
+        question.scripts[0].args = vec!["a".into(); 27];
+        question.scripts[0]
+            .args
+            .push(format!("{}\u{1b}end", "x".repeat(400)));
+        let asked = text(&question, WINDOW);
+        assert!(
+            asked.text.contains("\"a\" … and 8 more\n"),
+            "{}",
+            asked.text
+        );
+        assert!(
+            asked
+                .options
+                .ends_with("[n] no  [a] show all arguments\n> ")
+        );
+        let all = all_arguments(&question, WINDOW);
+        let all = all.replace("\n            ", "");
+        assert!(
+            all.contains(&format!(
+                "27: \"a\"28: \"{}\\u{{1b}}end\"\n",
+                "x".repeat(400)
+            )),
+            "{all}"
+        );
+        question.scripts[0].args = vec!["y".repeat(1000); 1000];
+        let all = all_arguments(&question, WINDOW);
+        assert!(all.len() < 2 * MAX_ARGUMENTS, "{}", all.len());
+        assert!(all.ends_with("… of 1000, and no more is shown\n"), "{all}");
     }
 
     #[test]
@@ -368,7 +656,7 @@ mod tests {
             sources: Some(("a\nb\nc\n".into(), "a\nB\u{7}\nc\n".into())),
         };
         assert_eq!(
-            difference(&change),
+            difference(&change, WINDOW),
             "  ···\n    a\n  - b\n  + B\\u{7}\n    c\n"
         );
     }

@@ -4,24 +4,23 @@
 //! markers run one after the other, and only those whose output belongs into the text hold it up.
 
 use crate::args::Expand;
-use crate::ask::{Asks, tell_refused};
-use crate::failure::{Failure, REFUSED, plain, say};
+use crate::ask::{self, Asks, tell_refused};
+use crate::failure::{Failure, INTERRUPTED, REFUSED, plain, say};
 use crate::run::{self, Interrupted};
 use crate::{load, places};
+use rustix::process::{Signal, getpid, kill_process};
 use skillrun::{
     Decision, Expander, Host, Marker, MarkerKind, Outcome, Permit, Piece, Policy, Ran, Status,
 };
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::path::Path;
-use std::process::exit;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use tokio::sync::mpsc as queue;
 
 /// Markers that were permitted and wait for their turn; beyond them the text waits.
 const QUEUE: usize = 64;
-/// After Ctrl-C, as shells have it.
-const INTERRUPTED: i32 = 130;
 
 pub(crate) fn expand(args: &Expand) -> Result<u8, Failure> {
     let mut skills = Vec::new();
@@ -57,12 +56,19 @@ pub(crate) fn expand(args: &Expand) -> Result<u8, Failure> {
         failed,
         ..
     } = filter;
+    if ask::stopped() {
+        // As if the terminal had made it: what runs meanwhile ends, too.
+        let _ = kill_process(getpid(), Signal::INT);
+    }
+    let late = Arc::clone(&runner.refused);
     // What the runner failed at is why the text could not go on.
     runner.finish()?;
     passed?;
     match failed {
+        _ if ask::stopped() => Ok(INTERRUPTED),
         Some(failure) => Err(failure),
-        None => Ok(if refused { REFUSED } else { 0 }),
+        None if refused || late.load(Ordering::Relaxed) => Ok(REFUSED),
+        None => Ok(0),
     }
 }
 
@@ -102,6 +108,9 @@ impl Filter<'_> {
                         Ok(text) => self.out.write(&text)?,
                         Err(failure) => self.failed = Some(failure),
                     },
+                }
+                if ask::stopped() {
+                    return Ok(());
                 }
             }
             self.out.flush()?;
@@ -210,6 +219,8 @@ struct Runner {
     tasks: queue::Sender<Task>,
     /// Held by whoever speaks: what is said of a marker does not come into a question.
     voice: Arc<Mutex<()>>,
+    /// Whether something was refused when its turn came.
+    refused: Arc<AtomicBool>,
     thread: std::thread::JoinHandle<Result<(), Failure>>,
 }
 
@@ -233,10 +244,13 @@ impl Runner {
         };
         let voice: Arc<Mutex<()>> = Arc::default();
         let own = Arc::clone(&voice);
+        let refused: Arc<AtomicBool> = Arc::default();
+        let late = Arc::clone(&refused);
         let thread = std::thread::Builder::new().spawn(move || {
             runtime.block_on(async {
                 let tell = |marker: &Marker, ran: &Ran| {
                     let _turn = turn(&own);
+                    late.fetch_or(matches!(ran, Ran::Refused(_)), Ordering::Relaxed);
                     if !quiet {
                         tell(marker, ran);
                     }
@@ -247,6 +261,7 @@ impl Runner {
         Ok(Self {
             tasks,
             voice,
+            refused,
             thread,
         })
     }
@@ -312,6 +327,12 @@ async fn work(
     Ok(())
 }
 
+/// Ends the process while the text's own thread may have a question open.
+fn exit(code: u8) -> ! {
+    ask::restore_terminal();
+    std::process::exit(code.into())
+}
+
 fn turn(voice: &Mutex<()>) -> MutexGuard<'_, ()> {
     voice.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -330,7 +351,7 @@ fn tell(marker: &Marker, ran: &Ran) {
             }
         }
         Ran::Failed(why) => say("error", &format!("{what}: {why}")),
-        Ran::Refused(_) => {}
+        Ran::Refused(refusal) => say(refusal.word(), &refusal.message),
     }
 }
 

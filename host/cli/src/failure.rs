@@ -11,6 +11,8 @@ pub(crate) const HOST: u8 = 125;
 pub(crate) const REFUSED: u8 = 126;
 /// A skill, a script or an interpreter is not there.
 pub(crate) const NOT_FOUND: u8 = 127;
+/// After Ctrl-C, as shells have it.
+pub(crate) const INTERRUPTED: u8 = 130;
 
 /// What went wrong.
 #[derive(Debug)]
@@ -139,7 +141,11 @@ pub(crate) fn plain(error: &std::io::Error) -> String {
 }
 
 /// Prints `word: text` to stderr, in colour on a terminal.
+///
+/// A message repeats what skills, models and files hold; it is one line, and whoever made the message need not
+/// have thought of that.
 pub(crate) fn say(word: &str, text: &str) {
+    let text = skillrun::show_name(text);
     let mut stderr = std::io::stderr();
     let colour = match word {
         "error" | "refused" => "1;31",

@@ -1,11 +1,11 @@
 //! `skillrun load`: a skill as an agent reads it, with what its scripts printed.
 
 use crate::args::Load;
-use crate::ask::tell_refused;
-use crate::failure::{Failure, NOT_FOUND, REFUSED, report};
+use crate::ask::{self, tell_refused};
+use crate::failure::{Failure, INTERRUPTED, NOT_FOUND, REFUSED, report};
 use crate::{places, run, runtimes};
 use serde_json::json;
-use skillrun::{Decision, Host, Live, Permit, Ran, Request};
+use skillrun::{Check, Decision, Error, Host, Live, Permit, Ran, Refusal, Request};
 use std::io::Write as _;
 use std::path::Path;
 
@@ -27,9 +27,9 @@ pub(crate) fn load(args: &Load) -> Result<u8, Failure> {
     if !args.agent.quiet {
         tell_refused(&decisions);
     }
-    let refused = decisions
-        .iter()
-        .any(|decision| !matches!(decision, Decision::Permitted(_)));
+    if ask::stopped() {
+        return Ok(INTERRUPTED);
+    }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -45,19 +45,25 @@ pub(crate) fn load(args: &Load) -> Result<u8, Failure> {
         host.clean_up().await;
         Ok::<_, Failure>(ran)
     })?;
+    let refused = ran.iter().any(|ran| matches!(ran, Ran::Refused(_)));
     print(args, &load.render(ran))?;
     Ok(if refused { REFUSED } else { 0 })
 }
 
 /// Runs one thing that was permitted.
 pub(crate) async fn one(host: &Host, permit: Permit, quiet: bool) -> Result<Ran, Failure> {
-    runtimes::prepare_for(host, &permit, quiet).await?;
     let live = Live {
         stop: Some(run::interrupted()?),
         ..Live::default()
     };
+    runtimes::prepare_for(host, &permit, quiet).await?;
     Ok(match host.run_live(permit, live).await {
         Ok(outcome) => Ran::Ended(Box::new(outcome)),
+        Err(error @ Error::Changed(_)) => Ran::Refused(Refusal {
+            check: Check::Approval,
+            message: error.to_string(),
+            hint: None,
+        }),
         Err(error) => Ran::Failed(error.to_string()),
     })
 }

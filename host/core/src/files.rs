@@ -2,6 +2,8 @@
 //! file, never outside the directory handle that was given.
 
 use cap_std::fs::{Dir, File, Metadata, MetadataExt as _, OpenOptions, OpenOptionsExt as _};
+use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory};
+use icu_properties::{CodePointMapData, CodePointSetData};
 use std::io::{self, Read as _};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
@@ -99,19 +101,48 @@ fn kind(meta: &Metadata) -> &'static str {
     }
 }
 
-/// A name for a message: control and bidirectional characters escaped, so that a file name cannot
-/// rewrite the line it is printed in.
+/// Marks that are drawn onto one character in some language; more of them only cover the lines around.
+const MAX_MARKS: usize = 4;
+
+/// A name for a message: what steers a terminal, what nobody sees, and what has no shape of its own is escaped,
+/// so that a file name cannot rewrite the line it is printed in, nor look like another.
 pub fn show(name: &str) -> String {
-    let bidi = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if name.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return name.to_owned();
+    }
+    let categories = CodePointMapData::<GeneralCategory>::new();
     let mut shown = String::with_capacity(name.len());
+    let (mut before, mut marks) = (GeneralCategory::Unassigned, 0);
     for c in name.chars() {
-        if c.is_control() || bidi(c) {
+        let category = categories.get(c);
+        marks = match category {
+            GeneralCategory::NonspacingMark | GeneralCategory::EnclosingMark => marks + 1,
+            _ => 0,
+        };
+        // It makes a picture of a sign, and is seen by that.
+        let pictures = c == '\u{fe0f}' && before == GeneralCategory::OtherSymbol;
+        if marks > MAX_MARKS || (is_hidden(c, category) && !pictures) {
             shown.extend(c.escape_default());
         } else {
             shown.push(c);
         }
+        before = category;
     }
     shown
+}
+
+/// Whether a character shows nothing, or not what it is. Letters that are blank are among the ignorable ones.
+fn is_hidden(c: char, category: GeneralCategory) -> bool {
+    use GeneralCategory as Category;
+    matches!(
+        category,
+        Category::Control
+            | Category::Format
+            | Category::LineSeparator
+            | Category::ParagraphSeparator
+            | Category::PrivateUse
+            | Category::Unassigned
+    ) || CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(c)
 }
 
 #[cfg(test)]
@@ -197,9 +228,75 @@ mod tests {
 
         #[test]
         fn a_shown_name_stays_on_its_line(name in any::<String>()) {
-            let steers = |c: char| c.is_control() || c == '\u{202e}';
+            let steers = |c: char| c.is_control() || matches!(c, '\u{202e}' | '\u{2028}' | '\u{2029}');
             let shown = show(&name);
             prop_assert!(!shown.chars().any(steers));
+            prop_assert_eq!(show(&shown), shown);
+        }
+    }
+
+    #[test]
+    fn what_nobody_sees_is_escaped() {
+        for c in [
+            '\u{7f}',
+            '\u{9b}',
+            '\u{ad}',
+            '\u{34f}',
+            '\u{61c}',
+            '\u{115f}',
+            '\u{1160}',
+            '\u{180e}',
+            '\u{200b}',
+            '\u{200d}',
+            '\u{200e}',
+            '\u{2028}',
+            '\u{2029}',
+            '\u{202e}',
+            '\u{2060}',
+            '\u{2066}',
+            '\u{3164}',
+            '\u{fe00}',
+            '\u{fe0f}',
+            '\u{feff}',
+            '\u{ffa0}',
+            '\u{fffe}',
+            '\u{e000}',
+            '\u{1d173}',
+            '\u{e0041}',
+            '\u{e0100}',
+            '\u{10ffff}',
+        ] {
+            assert_eq!(show(&format!("a{c}b")), format!("a{}b", c.escape_unicode()));
+        }
+    }
+
+    #[test]
+    fn marks_that_pile_up_are_escaped() {
+        let four = format!("a{}", "\u{301}".repeat(4));
+        assert_eq!(show(&four), four);
+        assert_eq!(
+            show(&format!("{four}\u{301}\u{20dd}b")),
+            format!("{four}\\u{{301}}\\u{{20dd}}b")
+        );
+    }
+
+    #[test]
+    fn text_of_any_script_stays_readable() {
+        for text in [
+            "plain ASCII, \"quoted\" \\ and all",
+            "Zażółć gęślą jaźń",
+            "e\u{301}te\u{301}",
+            "Việt Nam",
+            "Ελληνικά",
+            "українська",
+            "שָׁלוֹם",
+            "مرحبا",
+            "हिन्दी में",
+            "ภาษาไทยนี้",
+            "中文，日本語、한국어",
+            "“–” … ½ € 🙂 ❤\u{fe0f}",
+        ] {
+            assert_eq!(show(text), text);
         }
     }
 }
