@@ -174,7 +174,10 @@ fn ask(terminal: &mut Terminal, question: &Question) -> Result<Said, Failure> {
         let left = until.saturating_duration_since(std::time::Instant::now());
         let line = match terminal.hear(&asked.options, left)? {
             Heard::Line(line) => line,
-            Heard::Interrupted => return Ok(Said::Answer(Answer::No)),
+            Heard::Interrupted => {
+                stop();
+                return Ok(Said::Answer(Answer::No));
+            }
             Heard::Stopped => return Ok(Said::Nothing(STOPPED_WHY)),
             Heard::Nothing => return Ok(Said::Nothing("nobody answered in time")),
         };

@@ -44,6 +44,7 @@ pub(super) struct Terminal {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Heard {
     Line(String),
+    /// Ctrl-C.
     Interrupted,
     /// A signal wants the process to end.
     Stopped,
@@ -131,15 +132,17 @@ impl Terminal {
             }
             let mut byte = [0];
             if self.file.read(&mut byte)? == 0 {
-                break Heard::Interrupted;
+                break Heard::Line(String::new());
             }
             match byte[0] {
                 b'\r' | b'\n' => {
                     let text = String::from_utf8_lossy(&line).trim().to_owned();
                     break Heard::Line(text);
                 }
-                // Ctrl-C, Ctrl-D, Ctrl-\, Escape.
-                0x03 | 0x04 | 0x1c | 0x1b => break Heard::Interrupted,
+                // Ctrl-C.
+                0x03 => break Heard::Interrupted,
+                // Ctrl-D, Ctrl-\, Escape.
+                0x04 | 0x1c | 0x1b => break Heard::Line(String::new()),
                 0x7f | 0x08 => {
                     if line.pop().is_some() {
                         self.print("\u{8} \u{8}")?;
