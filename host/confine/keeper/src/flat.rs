@@ -24,15 +24,16 @@ use std::path::Path;
 use std::time::Duration;
 
 /// What a program may read besides the system's directories.
-const FILES: [&str; 4] = [
+const FILES: [&str; 5] = [
+    // Who may write it can share memory of it that shows nowhere.
+    "/dev/zero",
     "/etc/passwd",
     "/etc/group",
     "/etc/nsswitch.conf",
     "/etc/hosts",
 ];
-const DEVICES: [&str; 6] = [
+const DEVICES: [&str; 5] = [
     "/dev/null",
-    "/dev/zero",
     "/dev/full",
     "/dev/random",
     "/dev/urandom",
@@ -54,6 +55,9 @@ pub(crate) fn run(
     if !ids.private {
         // The kernel counts all processes of the user, wherever they came from.
         let others = tree::count_of(ids.outside.0);
+    if keeper.group.is_none() {
+        plan.count_all_memory();
+    }
         let most = others.saturating_add(plan.limits.processes.into());
         plan.limits.processes = u32::try_from(most).unwrap_or(u32::MAX);
     }

@@ -44,7 +44,7 @@ impl Keeper {
         while output.is_some() {
             // If there can be none, the plan that needs it meets the reason.
             let room = match namespaces {
-                true => Room::make(Shape::usual(), &mut output).ok(),
+                true => Room::make(Shape::usual(), &mut output, self.group.is_some()).ok(),
                 false => None,
             };
             let open = |place: &Place| place.missing.is_none() && place.contents.is_none();

@@ -26,7 +26,7 @@ pub(crate) fn run(
     let good = room.and_then(|mut room| room.is_good_for(&shape).then_some(room));
     let mut room = match good {
         Some(room) => room,
-        None => Room::make(shape, output)?,
+        None => Room::make(shape, output, keeper.group.is_some())?,
     };
     let ids = *room.ids();
     ids.own(&handles, output.as_ref())?;
