@@ -100,7 +100,8 @@ pub(crate) fn become_program(
     }
     teller.tell(&Word::Starts);
     let [name, arguments @ ..] = plan.arguments.as_slice() else {
-        // A trial has nothing to run.
+        // A trial has nothing to run. It waits to be looked at, and is ended then.
+        std::thread::sleep(plan.limits.time);
         std::process::exit(0);
     };
     let os = |bytes: &[u8]| OsStr::from_bytes(bytes).to_owned();
