@@ -11,7 +11,7 @@ use std::process::{Child, Command};
 /// A trial that needs more than a script.
 type Ending = fn(Way) -> Result<(), String>;
 
-pub(super) const ALL: [(&str, Ending); 6] = [
+pub(super) const ALL: [(&str, Ending); 7] = [
     ("everything_dies_with_a_host_that_is_killed", killed),
     ("everything_is_gone_once_the_run_is_dropped", dropped),
     (
@@ -29,6 +29,10 @@ pub(super) const ALL: [(&str, Ending); 6] = [
     (
         "a_program_sees_what_was_mounted_while_its_keeper_waited",
         mounted,
+    ),
+    (
+        "a_program_has_no_more_than_its_host_and_no_turn_before_others",
+        limited,
     ),
 ];
 
@@ -150,6 +154,17 @@ fn mounted(way: Way) -> Result<(), String> {
     let place = Place::new(way);
     let happens = "mount -t tmpfs none workspace && echo started > workspace/own";
     late(&place, "late, with mounts of its own", happens, "cat own")
+}
+
+fn limited(way: Way) -> Result<(), String> {
+    let place = Place::new(way);
+    let shown = r#"echo "$(ulimit -Hn) $(ulimit -Hf) $(ulimit -Hu) $(ulimit -Hr) $(ulimit -He)""#;
+    let mut command = place.host("late, with low limits");
+    command.args([":", "/bin/bash", "-c", shown]);
+    same(
+        &command.output().unwrap(),
+        "128 32768 30 0 0\nOk(Exited(0))\n",
+    )
 }
 
 /// Says what it met, where the trial of a backend did not find what every watch needs.

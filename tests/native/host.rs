@@ -33,6 +33,7 @@ pub(crate) fn main(role: &str) -> ExitCode {
     match role {
         "late, with mounts of its own" => return with_own_mounts(),
         "attempt, with processes hidden" => return with_processes_hidden(),
+        "late, with low limits" => lower_limits(),
         _ => {}
     }
     let confinement = match Confinement::with(backend) {
@@ -58,7 +59,8 @@ pub(crate) fn main(role: &str) -> ExitCode {
             "drop" => host.give_up(command).await,
             "forget" => host.forget(command).await,
             "many" => host.many(command).await,
-            "late" => host.late(command).await,
+            "late" => host.late(command, "").await,
+            "late, with low limits" => host.late(command, "# limits: files=256").await,
             other => panic!("no role `{other}`"),
         }
     });
@@ -106,6 +108,24 @@ fn with_processes_hidden() -> ExitCode {
     match unshare.status().unwrap().success() {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,
+    }
+}
+
+/// Has this process less than a program is to have, and of turns before others more, if it may.
+fn lower_limits() {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    let limit = |(resource, most)| {
+        let (current, maximum) = (Some(most), Some(most));
+        setrlimit(resource, Rlimit { current, maximum })
+    };
+    let _ = [(Resource::Rtprio, 10), (Resource::Nice, 30)].map(limit);
+    let lower = [
+        (Resource::Nofile, 128),
+        (Resource::Fsize, 32 * MIB),
+        (Resource::Nproc, 30),
+    ];
+    for set in lower.map(limit) {
+        set.unwrap();
     }
 }
 
@@ -204,7 +224,7 @@ impl Host {
     }
 
     /// Has something happen while a keeper waits for its program, then starts that.
-    async fn late(&self, command: Vec<OsString>) {
+    async fn late(&self, command: Vec<OsString>, limits: &str) {
         let mut command = command.into_iter();
         let happens = command.next().unwrap();
         // The room that waits, where there are rooms.
@@ -219,7 +239,7 @@ impl Host {
         shell.arg("-c").arg(happens);
         shell.env("ROOM", room.unwrap_or(0).to_string());
         assert!(shell.status().unwrap().success());
-        let mut running = self.start(command.collect(), "", self.mark(), "scratch");
+        let mut running = self.start(command.collect(), limits, self.mark(), "scratch");
         println!("{}", first_line(&mut running).await);
         println!("{:?}", running.ended().await.map(|end| end.stopped));
     }
@@ -339,6 +359,7 @@ impl Asked {
                 "memory" => limits.memory = number * MIB,
                 "processes" => limits.processes = u32::try_from(number).unwrap(),
                 "file" => limits.file_size = number * MIB,
+                "files" => limits.open_files = u32::try_from(number).unwrap(),
                 "disk" => limits.disk = number * MIB,
                 "scratch" => asked.scratch = number * MIB,
                 "network" => asked.network = number == 1,
