@@ -5,12 +5,13 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use skillrun_confine::Backend;
 use std::io::{BufRead as _, BufReader};
+use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command};
 
 /// A trial that needs more than a script.
 type Ending = fn(Way) -> Result<(), String>;
 
-pub(super) const ALL: [(&str, Ending); 6] = [
+pub(super) const ALL: [(&str, Ending); 7] = [
     ("everything_dies_with_a_host_that_is_killed", killed),
     ("everything_is_gone_once_the_run_is_dropped", dropped),
     (
@@ -29,7 +30,17 @@ pub(super) const ALL: [(&str, Ending); 6] = [
         "a_program_sees_what_was_mounted_while_its_keeper_waited",
         mounted,
     ),
+    (
+        "a_program_has_no_more_than_its_host_and_no_turn_before_others",
+        limited,
+    ),
 ];
+
+/// The same for those that only root can set up.
+pub(super) const BY_ROOT: [(&str, Ending); 1] = [(
+    "limits_hold_where_processes_are_hidden_or_nothing_runs",
+    hidden,
+)];
 
 /// Starts what is hardest to end: daemons that lost their parents, ignore every signal that can be,
 /// have sessions of their own, or are stopped. Says so when all of them are there.
@@ -143,6 +154,67 @@ fn mounted(way: Way) -> Result<(), String> {
     let place = Place::new(way);
     let happens = "mount -t tmpfs none workspace && echo started > workspace/own";
     late(&place, "late, with mounts of its own", happens, "cat own")
+}
+
+fn limited(way: Way) -> Result<(), String> {
+    let place = Place::new(way);
+    let shown = r#"echo "$(ulimit -Hn) $(ulimit -Hf) $(ulimit -Hu) $(ulimit -Hr) $(ulimit -He)""#;
+    let mut command = place.host("late, with low limits");
+    command.args([":", "/bin/bash", "-c", shown]);
+    same(
+        &command.output().unwrap(),
+        "128 32768 30 0 0\nOk(Exited(0))\n",
+    )
+}
+
+/// Says what it met, where the trial of a backend did not find what every watch needs.
+const REFUSED: &str = "cannot watch the program: `/proc` does not show its processes, as where it is mounted with \
+                       `hidepid`\n";
+
+fn hidden(way: Way) -> Result<(), String> {
+    let disk = "# limits: disk=8 time=20\necho begun; head -c 20M /dev/zero > file; sleep 1000";
+    let memory = "# limits: memory=64 time=20\necho begun; exec 2>/dev/null; for each in 1 2 3 4; do \
+                  { head -c 42M /dev/zero; sleep 1000; } | tail -c 40M >&2 & done; wait";
+    let (output, refused) = among_hidden(way, disk);
+    if refused {
+        return Ok(());
+    }
+    same(&output, &ended("begun\n", "Disk"))?;
+    if way.who == Who::Root {
+        return Ok(());
+    }
+    let (output, _) = among_hidden(way, memory);
+    same(&output, &ended("begun\n", "Memory"))?;
+    // What can be executed and not read is closed to others, and so hidden once it runs.
+    let hides = r#"perl -e 'use Fcntl; sysopen F, "closed", O_CREAT | O_WRONLY, 0111; print F `cat /bin/sleep`'; ./closed 1000"#;
+    let (output, _) = among_hidden(way, hides);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    match stderr.contains("`/proc` does not show its processes") {
+        true => Ok(()),
+        false => Err(format!("{output:?}")),
+    }
+}
+
+fn ended(said: &str, end: &str) -> String {
+    format!(
+        "{said}ended: {end}\noutside: unchanged\nlisteners: nobody came\nvictim: lives, nice 0\n\
+         host: lives, nice 0\nleft: nothing\n"
+    )
+}
+
+/// What comes of a script among hidden processes, and whether this way of holding it is refused there.
+fn among_hidden(way: Way, script: &str) -> (std::process::Output, bool) {
+    let place = Place::new(way);
+    place.write("skill/script", script);
+    let mut command = place.host("attempt, with processes hidden");
+    command.uid(0).gid(0);
+    command.arg("/bin/bash").arg(place.path("skill/script"));
+    let output = command.output().unwrap();
+    let refused = output.stderr == REFUSED.as_bytes();
+    // The first process inside is closed to the user who started it.
+    let expected = way.backend == Backend::Namespaces && way.who == Who::User;
+    assert_eq!(refused, expected, "{output:?}");
+    (output, refused)
 }
 
 fn late(place: &Place, role: &str, happens: &str, script: &str) -> Result<(), String> {

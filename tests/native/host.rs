@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -18,6 +19,8 @@ pub(crate) const ROLE: &str = "SKILLRUN_BATTERY_HOST";
 /// Output beyond this is counted and not shown.
 const SHOWN: usize = 64 << 10;
 const MIB: u64 = 1 << 20;
+/// By how much no program may pass its limit on time, on a machine with other things to do.
+const LATE: Duration = Duration::from_secs(1);
 /// Runs of one host at once.
 const MANY: usize = 100;
 
@@ -27,8 +30,11 @@ pub(crate) fn main(role: &str) -> ExitCode {
         Some("namespaces") => Backend::Namespaces,
         _ => Backend::Landlock,
     };
-    if role == "late, with mounts of its own" {
-        return with_own_mounts();
+    match role {
+        "late, with mounts of its own" => return with_own_mounts(),
+        "attempt, with processes hidden" => return with_processes_hidden(),
+        "late, with low limits" => lower_limits(),
+        _ => {}
     }
     let confinement = match Confinement::with(backend) {
         Ok(confinement) => confinement,
@@ -53,7 +59,8 @@ pub(crate) fn main(role: &str) -> ExitCode {
             "drop" => host.give_up(command).await,
             "forget" => host.forget(command).await,
             "many" => host.many(command).await,
-            "late" => host.late(command).await,
+            "late" => host.late(command, "").await,
+            "late, with low limits" => host.late(command, "# limits: files=256").await,
             other => panic!("no role `{other}`"),
         }
     });
@@ -80,6 +87,48 @@ fn with_own_mounts() -> ExitCode {
     }
 }
 
+/// The same as `attempt`, where `/proc` shows nobody the processes of others; root's to arrange, for the user whose
+/// the directory is.
+fn with_processes_hidden() -> ExitCode {
+    let user = fs::metadata(".").unwrap().uid().to_string();
+    let (flags, mode) = (rustix::fs::OFlags::PATH, rustix::fs::Mode::empty());
+    let own = rustix::fs::open("/proc/self/exe", flags, mode).unwrap();
+    let mut unshare = std::process::Command::new("/usr/bin/unshare");
+    unshare.args(["--mount", "--propagation", "private", "/bin/sh", "-c"]);
+    unshare.arg(r#"mount -t proc -o hidepid=2 proc /proc && exec env -u PWD -u OLDPWD "$@""#);
+    unshare.args(["sh", "setpriv", "--reuid", &user, "--regid", &user]);
+    unshare.args([
+        "--clear-groups",
+        &format!("/proc/self/fd/{}", own.as_raw_fd()),
+    ]);
+    unshare.args(std::env::args_os().skip(1));
+    unshare
+        .env(ROLE, "attempt")
+        .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
+    match unshare.status().unwrap().success() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    }
+}
+
+/// Has this process less than a program is to have, and of turns before others more, if it may.
+fn lower_limits() {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    let limit = |(resource, most)| {
+        let (current, maximum) = (Some(most), Some(most));
+        setrlimit(resource, Rlimit { current, maximum })
+    };
+    let _ = [(Resource::Rtprio, 10), (Resource::Nice, 30)].map(limit);
+    let lower = [
+        (Resource::Nofile, 128),
+        (Resource::Fsize, 32 * MIB),
+        (Resource::Nproc, 30),
+    ];
+    for set in lower.map(limit) {
+        set.unwrap();
+    }
+}
+
 struct Host {
     root: PathBuf,
     confinement: Confinement,
@@ -99,6 +148,8 @@ impl Host {
         print!("{}", shown("stdout", &stdout, ""));
         print!("{}", shown("stderr", &stderr, "stderr| "));
         println!("ended: {:?}", end.stopped);
+        let limit = Asked::of(&script).limits.time;
+        assert!(end.time < limit + LATE, "it ran for {:?}", end.time);
         print!("{}{}", outside.report(), self.left(&outside, &keepers));
     }
 
@@ -173,7 +224,7 @@ impl Host {
     }
 
     /// Has something happen while a keeper waits for its program, then starts that.
-    async fn late(&self, command: Vec<OsString>) {
+    async fn late(&self, command: Vec<OsString>, limits: &str) {
         let mut command = command.into_iter();
         let happens = command.next().unwrap();
         // The room that waits, where there are rooms.
@@ -188,7 +239,7 @@ impl Host {
         shell.arg("-c").arg(happens);
         shell.env("ROOM", room.unwrap_or(0).to_string());
         assert!(shell.status().unwrap().success());
-        let mut running = self.start(command.collect(), "", self.mark(), "scratch");
+        let mut running = self.start(command.collect(), limits, self.mark(), "scratch");
         println!("{}", first_line(&mut running).await);
         println!("{:?}", running.ended().await.map(|end| end.stopped));
     }
@@ -308,6 +359,7 @@ impl Asked {
                 "memory" => limits.memory = number * MIB,
                 "processes" => limits.processes = u32::try_from(number).unwrap(),
                 "file" => limits.file_size = number * MIB,
+                "files" => limits.open_files = u32::try_from(number).unwrap(),
                 "disk" => limits.disk = number * MIB,
                 "scratch" => asked.scratch = number * MIB,
                 "network" => asked.network = number == 1,

@@ -115,6 +115,15 @@ pub(crate) fn trials() -> Vec<Trial> {
         for (name, run) in ends::ALL {
             add(name, None, Box::new(move || run(way).map_err(Failed::from)));
         }
+        let is_root = rustix::process::geteuid().is_root();
+        for (name, run) in ends::BY_ROOT {
+            let lacks = (!is_root).then(|| "the tests do not run as root".into());
+            add(
+                name,
+                lacks,
+                Box::new(move || run(way).map_err(Failed::from)),
+            );
+        }
     }
     trials
 }

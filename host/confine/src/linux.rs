@@ -1,6 +1,6 @@
 //! Starting a program, and waiting for its end.
 
-use crate::filter::filter;
+use crate::filter::{Memory, filter};
 use crate::keeper::{Executable, Keeper, whole_message};
 use crate::{Backend, End, Job, Limits, Place, Unable, Unavailable, What};
 use skillrun_keeper::{MAX_PLACES, Plan, SYSTEM};
@@ -281,7 +281,8 @@ fn plan(backend: Backend, job: Job) -> Result<(Plan, Vec<OwnedFd>), Unable> {
         scratch,
         network: job.network,
         limits: job.limits,
-        filter: filter(backend, job.network),
+        filter: filter(backend, job.network, Memory::InGroup),
+        filter_without_group: filter(backend, job.network, Memory::InProcesses),
     };
     Ok((plan, handles))
 }

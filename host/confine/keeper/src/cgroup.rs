@@ -298,6 +298,7 @@ mod tests {
                 open_files: 0,
             },
             filter: Vec::new(),
+            filter_without_group: Vec::new(),
         };
         let mib = |count: u64| (count << 20).to_string();
         group.limit(&plan).unwrap();

@@ -11,6 +11,7 @@ use crate::lockdown::{self, Access, Rights, Rule, SIGNAL_SCOPE, TRUNCATE};
 use crate::pipe::{Teller, pipe};
 use crate::seal::Seals;
 use crate::sys::{self, Fork, Wait};
+use crate::tree::Tree;
 use crate::unable::{Step as _, Unable};
 use crate::watch::{Watch, Why, verdict};
 use crate::{root, tree, walk};
@@ -24,15 +25,16 @@ use std::path::Path;
 use std::time::Duration;
 
 /// What a program may read besides the system's directories.
-const FILES: [&str; 4] = [
+const FILES: [&str; 5] = [
+    // Who may write it can share memory of it that shows nowhere.
+    "/dev/zero",
     "/etc/passwd",
     "/etc/group",
     "/etc/nsswitch.conf",
     "/etc/hosts",
 ];
-const DEVICES: [&str; 6] = [
+const DEVICES: [&str; 5] = [
     "/dev/null",
-    "/dev/zero",
     "/dev/full",
     "/dev/random",
     "/dev/urandom",
@@ -40,6 +42,8 @@ const DEVICES: [&str; 6] = [
 ];
 /// Between two rounds of killing.
 const ROUND: Duration = Duration::from_micros(200);
+/// Rounds in a row, a second of them, in which somebody is there and nobody shows.
+const BLIND: u32 = 5000;
 
 pub(crate) fn run(
     keeper: &Keeper,
@@ -51,6 +55,9 @@ pub(crate) fn run(
     refuse_what_cannot_be_held(plan, &handles, &ids)?;
     ids.own(&handles, output.as_ref())?;
     let mut plan = plan.clone();
+    if keeper.group.is_none() {
+        plan.count_all_memory();
+    }
     if !ids.private {
         // The kernel counts all processes of the user, wherever they came from.
         let others = tree::count_of(ids.outside.0);
@@ -75,12 +82,21 @@ pub(crate) fn run(
     if !plan.is_trial() {
         *output = None;
     }
-    ids.look()?;
-    let mut watch = Watch::new(keeper, &plan, program, listener, Seals::default())?;
+    let watch = ids
+        .look()
+        .and_then(|()| Watch::new(keeper, &plan, program, listener, Seals::default()));
+    let mut watch = match watch {
+        Ok(watch) => watch,
+        Err(unable) => {
+            // What cannot be watched does not run.
+            end_all(program, Why::SetUp)?;
+            return Err(unable);
+        }
+    };
     watch.scratch = Some(scratch);
     let why = watch.until_it_ends();
     let time = watch.time();
-    let (status, cpu, peak) = end_all(program, why);
+    let (status, cpu, peak) = end_all(program, why)?;
     let early = watch.last_words()?;
     debug_assert!(early.is_none(), "only a first process tells how it ended");
     let spent = watch.spent(cpu, peak);
@@ -221,16 +237,22 @@ fn rules(plan: &Plan, handles: &Handles) -> Result<Vec<Rule>, Unable> {
 
 /// Ends everything that the program started, and buries it; tells the program's own status and what
 /// all of them used.
-fn end_all(program: Pid, why: Why) -> (i32, Duration, u64) {
+fn end_all(program: Pid, why: Why) -> Result<(i32, Duration, u64), Unable> {
     let (mut status, mut cpu, mut peak) = (0, Duration::ZERO, 0);
     let mut buried = false;
-    loop {
+    let mut blind = 0;
+    while blind < BLIND {
+        let seen = Tree::below(rustix::process::getpid().as_raw_pid());
+        blind = match seen.processes.as_slice() {
+            [] => blind + 1,
+            _ => 0,
+        };
+        let others = seen.ids().filter_map(Pid::from_raw);
+        let others = others.filter(|process| buried || *process != program);
         // The program's own end is known before its status is: it must not be replaced by a kill.
-        for process in tree::descendants(rustix::process::getpid().as_raw_pid()) {
-            let spared = process == program.as_raw_pid() && why == Why::Ended && !buried;
-            if let Some(process) = Pid::from_raw(process).filter(|_| !spared) {
-                let _ = kill_process(process, Signal::KILL);
-            }
+        let itself = Some(program).filter(|_| why != Why::Ended && !buried);
+        for process in others.chain(itself) {
+            let _ = kill_process(process, Signal::KILL);
         }
         loop {
             match sys::wait(-1, Wait::Look) {
@@ -244,11 +266,15 @@ fn end_all(program: Pid, why: Why) -> (i32, Duration, u64) {
                 }
                 Ok(None) => break,
                 // Nobody is left.
-                Err(_) => return (status, cpu, peak),
+                Err(_) => return Ok((status, cpu, peak)),
             }
         }
         std::thread::sleep(ROUND);
     }
+    Err(Unable::new(
+        "end the program's processes",
+        "`/proc` does not show them",
+    ))
 }
 
 /// Gives what a private user made in the places to the owner of each place.

@@ -31,6 +31,11 @@ pub(crate) fn main() {
         group: Cgroup::join(),
     };
     let namespaces = std::env::args().nth(1).as_deref() == Some(Backend::Namespaces.word());
+    if !namespaces {
+        // What the program started outlives this process, so the kernel is not to end it when the program's memory
+        // runs out, if it can be told so. Inside a namespace the first process comes before.
+        let _ = std::fs::write("/proc/self/oom_score_adj", "-1000");
+    }
     let host_is_there = keeper.serve(output, namespaces);
     if let (Some(group), false) = (keeper.group, host_is_there) {
         group.leave();
@@ -44,7 +49,7 @@ impl Keeper {
         while output.is_some() {
             // If there can be none, the plan that needs it meets the reason.
             let room = match namespaces {
-                true => Room::make(Shape::usual(), &mut output).ok(),
+                true => Room::make(Shape::usual(), &mut output, self.group.is_some()).ok(),
                 false => None,
             };
             let open = |place: &Place| place.missing.is_none() && place.contents.is_none();

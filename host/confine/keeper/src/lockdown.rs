@@ -11,7 +11,7 @@ use landlock::{
 };
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use rustix::process::{DumpableBehavior, Gid, Resource, Rlimit, Signal, Uid, setrlimit};
+use rustix::process::{DumpableBehavior, Gid, Resource, Rlimit, Signal, Uid, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 use skillrun_keeper::{Backend, Plan};
 use std::ffi::OsStr;
@@ -25,6 +25,9 @@ use std::process::Command;
 pub(crate) const TRUNCATE: i32 = 3;
 /// Landlock before this version lets a program signal any process of its user.
 pub(crate) const SIGNAL_SCOPE: i32 = 6;
+
+/// Signals and timers that may wait at once; the kernel counts those of all processes of the user.
+const SIGNALS: u64 = 1024;
 
 /// What a program may do with a file or with everything in a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,7 +103,8 @@ pub(crate) fn become_program(
     }
     teller.tell(&Word::Starts);
     let [name, arguments @ ..] = plan.arguments.as_slice() else {
-        // A trial has nothing to run.
+        // A trial has nothing to run. It waits to be looked at, and is ended then.
+        std::thread::sleep(plan.limits.time);
         std::process::exit(0);
     };
     let os = |bytes: &[u8]| OsStr::from_bytes(bytes).to_owned();
@@ -159,6 +163,10 @@ fn limit(plan: &Plan) -> Result<(), Unable> {
         (Resource::Core, 0),
         (Resource::Memlock, 0),
         (Resource::Msgqueue, 0),
+        // No turn before those of others.
+        (Resource::Rtprio, 0),
+        (Resource::Nice, 0),
+        (Resource::Sigpending, SIGNALS),
         (Resource::Fsize, limits.file_size),
         (Resource::Nofile, limits.open_files.into()),
         (Resource::Data, limits.memory),
@@ -167,6 +175,10 @@ fn limit(plan: &Plan) -> Result<(), Unable> {
         (Resource::Nproc, processes),
     ];
     for (resource, most) in all {
+        // What the host's own limits leave it is all that there is to give.
+        let most = getrlimit(resource)
+            .maximum
+            .map_or(most, |own| own.min(most));
         let limit = Rlimit {
             current: Some(most),
             maximum: Some(most),

@@ -40,6 +40,8 @@ mod unable;
 mod walk;
 #[cfg(target_os = "linux")]
 mod watch;
+#[cfg(target_os = "linux")]
+mod written;
 
 fn main() {
     #[cfg(target_os = "linux")]

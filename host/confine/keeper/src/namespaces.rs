@@ -10,7 +10,7 @@ use crate::linux::Keeper;
 use crate::room::{Room, Shape};
 use crate::root;
 use crate::seal::{Seals, StandIns};
-use crate::tree;
+use crate::tree::{self, Tree};
 use crate::unable::{Step as _, Unable};
 use crate::watch::{Watch, Why, verdict};
 use skillrun_keeper::{End, Hold, Holds, Layer, Plan};
@@ -26,7 +26,7 @@ pub(crate) fn run(
     let good = room.and_then(|mut room| room.is_good_for(&shape).then_some(room));
     let mut room = match good {
         Some(room) => room,
-        None => Room::make(shape, output)?,
+        None => Room::make(shape, output, keeper.group.is_some())?,
     };
     let ids = *room.ids();
     ids.own(&handles, output.as_ref())?;
@@ -54,7 +54,7 @@ fn watch_over(keeper: &Keeper, plan: &Plan, room: &mut Room, seals: Seals) -> Re
     let mut watch = Watch::new(keeper, plan, room.first(), listener, seals)?;
     let mut why = watch.until_it_ends();
     // What the kernel ends with the first process is counted nowhere.
-    let running = tree::cpu(&tree::descendants(rustix::process::getpid().as_raw_pid()));
+    let running = tree::cpu(&Tree::below(rustix::process::getpid().as_raw_pid()));
     let time = watch.time();
     let ended = room.end().step("wait for the first process")?;
     let (cpu, peak) = ended.map_or_else(Default::default, |ended| (ended.cpu, ended.peak));

@@ -48,6 +48,8 @@ pub struct Plan {
     pub limits: Limits,
     /// The seccomp filter, as the kernel takes it.
     pub filter: Vec<u8>,
+    /// The one for where no control group counts memory.
+    pub filter_without_group: Vec<u8>,
 }
 
 /// A directory or file granted to a program.
@@ -85,6 +87,11 @@ impl Plan {
     /// Whether it only shows that a program would be held.
     pub fn is_trial(&self) -> bool {
         self.arguments.is_empty()
+    }
+
+    /// Leaves the program no memory but what shows in its processes.
+    pub fn count_all_memory(&mut self) {
+        self.filter = std::mem::take(&mut self.filter_without_group);
     }
 }
 

@@ -71,9 +71,13 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// Makes a room for programs whose output is `output`. What its first process fails at is told to
-    /// whoever enters it.
-    pub(crate) fn make(shape: Shape, output: &mut Option<Output>) -> Result<Self, Unable> {
+    /// Makes a room for programs whose output is `output`, and whose memory a control group counts or not.
+    /// What its first process fails at is told to whoever enters it.
+    pub(crate) fn make(
+        shape: Shape,
+        output: &mut Option<Output>,
+        has_group: bool,
+    ) -> Result<Self, Unable> {
         let ids = Ids::choose()?;
         let mounts = File::open("/proc/self/mountinfo").step("watch the machine's mounts")?;
         let (listener, teller) = pipe().step("make a pipe")?;
@@ -92,6 +96,7 @@ impl Room {
                 drop((listener, door, mounts));
                 let first = First {
                     ids,
+                    has_group,
                     teller,
                     output: output.take(),
                     account: None,
@@ -156,6 +161,7 @@ impl Drop for Room {
 /// The first process inside.
 struct First {
     ids: Ids,
+    has_group: bool,
     teller: Teller,
     output: Option<Output>,
     /// What this process and those that it buried wrote, where the keeper may not look: opened before
@@ -204,11 +210,14 @@ impl First {
             .step("close the first process to others")?;
         let root = Root::make(&shape.system, shape.network, &self.ids)?;
         let comes = |place: &Place| place.contents.is_none();
-        let (plan, mut handles) = match Handles::receive(door.as_fd(), comes) {
+        let (mut plan, mut handles) = match Handles::receive(door.as_fd(), comes) {
             Ok(received) => received,
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
             Err(error) => return Err(Unable::new("receive the plan", error.to_string())),
         };
+        if !self.has_group {
+            plan.count_all_memory();
+        }
         let trees = std::mem::take(&mut handles.places);
         let trees = match self.ids.private {
             true => trees,

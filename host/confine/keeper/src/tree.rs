@@ -1,39 +1,76 @@
 //! What the processes of a run are and use, read from `/proc`.
 
-use std::collections::BTreeMap;
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 use std::fs;
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Bytes for each file at least: a limit in bytes alone would let empty files fill memory.
 pub(crate) const BYTES_PER_FILE: u64 = 4096;
 /// Processes looked at in one go; more than any limit allows.
 const MOST: usize = 100_000;
 
+/// A process and whose child it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Process {
+    pub(crate) id: i32,
+    pub(crate) parent: i32,
+}
+
 /// All descendants of a process.
-pub(crate) fn descendants(of: i32) -> Vec<i32> {
-    let mut found = Vec::new();
-    let mut open = children(of);
-    while let Some(process) = open.pop() {
-        found.push(process);
-        if found.len() >= MOST {
-            break;
+pub(crate) struct Tree {
+    /// Each after its parent.
+    pub(crate) processes: Vec<Process>,
+    /// Whether there is none that lives and that `/proc` does not show.
+    pub(crate) is_whole: bool,
+}
+
+impl Tree {
+    pub(crate) fn below(top: i32) -> Self {
+        let mut tree = Self {
+            processes: Vec::new(),
+            is_whole: true,
+        };
+        let mut open = vec![top];
+        while let Some(parent) = open.pop() {
+            let Ok(children) = children(parent) else {
+                tree.is_whole &= !lives(parent);
+                continue;
+            };
+            open.extend(&children);
+            let children = children.into_iter();
+            tree.processes
+                .extend(children.map(|id| Process { id, parent }));
+            if tree.processes.len() >= MOST {
+                tree.is_whole = false;
+                break;
+            }
         }
-        open.extend(children(process));
+        tree
     }
-    found
+
+    pub(crate) fn ids(&self) -> impl Iterator<Item = i32> {
+        self.processes.iter().map(|process| process.id)
+    }
 }
 
 /// The children of all threads of a process.
-pub(crate) fn children(of: i32) -> Vec<i32> {
-    let Ok(threads) = fs::read_dir(format!("/proc/{of}/task")) else {
-        return Vec::new();
-    };
-    let lists = threads.flatten().filter_map(|thread| {
-        let list = fs::read_to_string(thread.path().join("children")).ok()?;
-        Some(numbers(&list))
-    });
-    lists.flatten().collect()
+pub(crate) fn children(of: i32) -> io::Result<Vec<i32>> {
+    let mut all = Vec::new();
+    for thread in fs::read_dir(format!("/proc/{of}/task"))? {
+        // It may have ended meanwhile.
+        if let Ok(list) = fs::read_to_string(thread?.path().join("children")) {
+            all.extend(numbers(&list));
+        }
+    }
+    Ok(all)
+}
+
+/// Whether there is such a process, be it shown or not.
+fn lives(process: i32) -> bool {
+    let process = Pid::from_raw(process);
+    process.is_some_and(|process| test_kill_process(process) != Err(Errno::SRCH))
 }
 
 fn numbers(text: &str) -> Vec<i32> {
@@ -41,59 +78,85 @@ fn numbers(text: &str) -> Vec<i32> {
     words.filter_map(|word| word.parse().ok()).collect()
 }
 
-/// Bytes of memory that these processes have, shared ones counted for each: cheap, and too much.
-pub(crate) fn rough_memory(processes: &[i32]) -> u64 {
-    processes.iter().map(|process| resident(*process)).sum()
-}
-
-fn resident(process: i32) -> u64 {
-    let text = fs::read_to_string(format!("/proc/{process}/statm")).unwrap_or_default();
-    let pages = text.split_ascii_whitespace().nth(1);
-    pages
-        .and_then(|pages| pages.parse::<u64>().ok())
-        .unwrap_or(0)
-        * page_size()
-}
-
-/// Bytes of memory that these processes have for themselves, each page counted once; what is only
-/// a part of a file is the machine's to give back. Costs a walk over all of it.
-pub(crate) fn memory(processes: &[i32]) -> u64 {
-    let own = processes.iter().map(|process| {
-        let Ok(text) = fs::read_to_string(format!("/proc/{process}/smaps_rollup")) else {
-            // A process can close itself to such looks, but not to this one.
-            return resident(*process);
-        };
-        let kilobytes = text.lines().filter_map(|line| {
-            let (name, rest) = line.split_once(':')?;
-            let counts = matches!(name, "Pss_Anon" | "Pss_Shmem" | "SwapPss");
-            let number = rest.trim().strip_suffix(" kB")?.trim().parse::<u64>();
-            number.ok().filter(|_| counts)
-        });
-        kilobytes.sum::<u64>() * 1024
-    });
-    own.sum()
-}
-
-/// Bytes that these processes, and those of their children that were waited for, wrote to disks.
+/// Bytes of memory that these processes have for themselves; what is only a part of a file is the
+/// machine's to give back.
 ///
-/// `seen` holds what each was last known to have written: of one that has ended, and was not waited
-/// for, nothing more can be learnt. Who closed himself to such looks may have written any number.
-pub(crate) fn written(processes: &[i32], seen: &mut BTreeMap<i32, u64>) -> u64 {
-    let last = std::mem::take(seen);
-    for process in processes {
-        let bytes = match fs::read_to_string(format!("/proc/{process}/io")) {
-            Ok(text) => written_by(&text).unwrap_or(0),
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                match has_memory(*process) {
-                    true => u64::MAX,
-                    false => last.get(process).copied().unwrap_or(0),
-                }
-            }
-            Err(_) => 0,
-        };
-        seen.insert(*process, bytes);
+/// What relatives share is first counted for each, which is cheap and too much. Only if that is more
+/// than `most` is each page counted once, which costs a walk over all of them: until the result is clear,
+/// or the time is up.
+pub(crate) fn memory(tree: &Tree, most: u64, until: Instant) -> u64 {
+    let accounts = tree.ids().filter_map(|id| Some((id, account(id)?)));
+    let accounts: Vec<(i32, Account)> = accounts.collect();
+    let rough = accounts.iter().map(|(_, account)| account.all()).sum();
+    if rough <= most {
+        return rough;
     }
-    seen.values().copied().fold(0, u64::saturating_add)
+    let mut exact = accounts.iter().map(|(_, account)| account.tables).sum();
+    for (id, account) in accounts {
+        if exact > most || Instant::now() >= until {
+            break;
+        }
+        // A process can close itself to such looks, but not to the others.
+        exact += own_pages(id).unwrap_or(account.pages);
+    }
+    exact
+}
+
+/// What the kernel has counted for a process, in bytes.
+pub(crate) struct Account {
+    /// Pages that are part of no file on a disk, in memory or swapped out.
+    pages: u64,
+    /// The tables of all its pages, its own or not.
+    tables: u64,
+}
+
+impl Account {
+    fn all(&self) -> u64 {
+        self.pages + self.tables
+    }
+}
+
+pub(crate) fn account(process: i32) -> Option<Account> {
+    let text = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let pages = ["RssAnon", "RssShmem", "VmSwap", "HugetlbPages"];
+    Some(Account {
+        pages: sum_of(&text, &pages)?,
+        tables: sum_of(&text, &["VmPTE"])?,
+    })
+}
+
+/// Bytes in pages that are part of no file on a disk, those that others have too by their share.
+fn own_pages(process: i32) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{process}/smaps_rollup")).ok()?;
+    let huge = ["Private_Hugetlb", "Shared_Hugetlb"];
+    let names = ["Pss_Anon", "Pss_Shmem", "SwapPss", huge[0], huge[1]];
+    sum_of(&text, &names)
+}
+
+/// The bytes of all lines with these names; none if there is no such line.
+fn sum_of(text: &str, names: &[&str]) -> Option<u64> {
+    let kilobytes = text.lines().filter_map(|line| {
+        let (name, rest) = line.split_once(':')?;
+        let number = rest.trim().strip_suffix(" kB")?.trim().parse::<u64>();
+        number.ok().filter(|_| names.contains(&name))
+    });
+    let sum = kilobytes.reduce(|sum, one| sum + one)?;
+    Some(sum * 1024)
+}
+
+/// Bytes that a process, and those of its children that were waited for, wrote to disks; `last` is what was
+/// known before. Who closed himself to such looks may have written any number.
+pub(crate) fn written(process: i32, last: u64) -> Option<u64> {
+    match fs::read_to_string(format!("/proc/{process}/io")) {
+        Ok(text) => written_by(&text),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            Some(match has_memory(process) {
+                true => u64::MAX,
+                false => last,
+            })
+        }
+        Err(_) => None,
+    }
 }
 
 /// Whether a process is still one, and not on its way out.
@@ -103,7 +166,7 @@ fn has_memory(process: i32) -> bool {
     pages.is_some_and(|pages| pages != "0")
 }
 
-/// The same from the text of one process's account.
+/// The same from the text of its account.
 pub(crate) fn written_by(account: &str) -> Option<u64> {
     let mut lines = account.lines();
     let bytes = lines.find_map(|line| line.strip_prefix("write_bytes: "))?;
@@ -111,8 +174,8 @@ pub(crate) fn written_by(account: &str) -> Option<u64> {
 }
 
 /// The processor time of these processes and of those of their children that were waited for.
-pub(crate) fn cpu(processes: &[i32]) -> Duration {
-    let ticks = processes.iter().filter_map(|process| {
+pub(crate) fn cpu(tree: &Tree) -> Duration {
+    let ticks = tree.ids().filter_map(|process| {
         let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
         let fields = text
             .rsplit_once(')')?
@@ -144,6 +207,24 @@ pub(crate) fn count_of(user: u32) -> u64 {
     threads.sum::<usize>() as u64
 }
 
-fn page_size() -> u64 {
-    rustix::param::page_size() as u64
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_what_belongs_to_no_file_and_what_keeps_book_of_it() {
+        let status = "\
+VmRSS:\t  9000 kB\nRssAnon:\t  100 kB\nRssFile:\t  5000 kB\nRssShmem:\t  20 kB\n\
+VmPTE:\t  7 kB\nVmSwap:\t  3 kB\nHugetlbPages:\t  2048 kB\nThreads:\t1\n";
+        let pages = ["RssAnon", "RssShmem", "VmSwap", "HugetlbPages"];
+        assert_eq!(sum_of(status, &pages), Some((100 + 20 + 3 + 2048) << 10));
+        assert_eq!(sum_of(status, &["VmPTE"]), Some(7 << 10));
+        assert_eq!(sum_of("Name:\tended\nState:\tZ (zombie)\n", &pages), None);
+    }
+
+    #[test]
+    fn a_process_that_is_not_there_hides_nothing() {
+        let tree = Tree::below(i32::MAX);
+        assert!(tree.is_whole && tree.processes.is_empty());
+    }
 }

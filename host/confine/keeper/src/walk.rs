@@ -5,6 +5,7 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, openat};
 use rustix::io::Errno;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::time::Instant;
 
 /// Directories in each other that are walked into: each takes two handles.
 const DEEPEST: usize = 400;
@@ -81,12 +82,13 @@ pub(crate) fn give(top: BorrowedFd<'_>, from: u32, to: (u32, u32)) {
 
 /// Whether everything below `top` takes more than `most` bytes, each file and directory `least` at least.
 /// What closes itself to the count counts as too much.
-pub(crate) fn is_larger(top: BorrowedFd<'_>, most: u64, least: u64) -> bool {
+/// Nothing is said of what cannot be counted in time.
+pub(crate) fn is_larger(top: BorrowedFd<'_>, most: u64, least: u64, until: Instant) -> bool {
     let mut taken = 0u64;
     let walked = walk(top, &mut |_, stat| {
         let bytes = u64::try_from(stat.st_blocks).unwrap_or(0) * 512;
         taken = taken.saturating_add(bytes.max(least));
-        match taken > most {
+        match taken > most || Instant::now() >= until {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }

@@ -5,14 +5,14 @@ use crate::linux::Keeper;
 use crate::pipe::{Listener, Word};
 use crate::seal::Seals;
 use crate::sys::{self, Wait};
-use crate::tree::{self, BYTES_PER_FILE};
+use crate::tree::{self, BYTES_PER_FILE, Tree};
 use crate::unable::{Step as _, Unable};
 use crate::walk;
+use crate::written::Written;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use rustix::time::Timespec;
 use skillrun_keeper::{Backend, Plan, Spent, Stopped};
-use std::collections::BTreeMap;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -22,6 +22,8 @@ const SET_UP: Duration = Duration::from_secs(20);
 /// often, since each look costs.
 const LOOKS: std::ops::RangeInclusive<Duration> =
     Duration::from_millis(5)..=Duration::from_millis(40);
+
+const HIDDEN: &str = "`/proc` does not show its processes, as where it is mounted with `hidepid`";
 
 /// Why a watch came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +46,10 @@ pub(crate) enum Why {
     SetUp,
     /// The first process died, and nobody knows of what.
     Lost,
+    /// A trial was seen as every program must be.
+    Seen,
+    /// What is only polled does not show.
+    Unseen(&'static str),
 }
 
 /// One program, watched.
@@ -63,9 +69,8 @@ pub(crate) struct Watch<'a> {
     unable: Option<Unable>,
     peak: u64,
     /// What orphans that have ended wrote, where it shows nowhere else.
-    written: u64,
-    /// What each process was last known to have written.
-    seen: BTreeMap<i32, u64>,
+    told: u64,
+    written: Written,
     /// What orphans that have ended used.
     buried: (Duration, u64),
 }
@@ -93,8 +98,8 @@ impl<'a> Watch<'a> {
             status: None,
             unable: None,
             peak: 0,
-            written: 0,
-            seen: BTreeMap::new(),
+            told: 0,
+            written: Written::default(),
             buried: (Duration::ZERO, 0),
         })
     }
@@ -118,11 +123,12 @@ impl<'a> Watch<'a> {
                 });
             }
             if now >= next_look {
-                if let Some(why) = self.look() {
+                if let Some(why) = self.look(deadline) {
                     return self.end(why);
                 }
                 pause = (pause * 2).min(*LOOKS.end());
-                next_look = Instant::now() + pause;
+                // A program that makes looks expensive does not have the keeper look all the time.
+                next_look = Instant::now() + pause.max(now.elapsed());
             }
             let wait = deadline.min(next_look).saturating_duration_since(now);
             let mut events = [
@@ -149,6 +155,10 @@ impl<'a> Watch<'a> {
             if control {
                 return self.end(Why::HostGone);
             }
+            if self.plan.is_trial() && self.began.is_some() {
+                let why = self.see();
+                return self.end(why);
+            }
         }
     }
 
@@ -162,7 +172,7 @@ impl<'a> Watch<'a> {
             match word {
                 Word::Starts => self.began = Some(Instant::now()),
                 Word::Ended(status) => self.status = Some(status),
-                Word::Written(bytes) => self.written = bytes,
+                Word::Written(bytes) => self.told = bytes,
                 Word::Unable { step, why } => self.unable = Some(Unable { step, why }),
             }
         }
@@ -173,7 +183,8 @@ impl<'a> Watch<'a> {
     fn bury(&mut self) {
         let mut news = [0; 1024];
         while let Ok(1..) = rustix::io::read(&self.ends, &mut news) {}
-        for child in tree::children(rustix::process::getpid().as_raw_pid()) {
+        let own = rustix::process::getpid().as_raw_pid();
+        for child in tree::children(own).unwrap_or_default() {
             // The program's own end is told by its handle.
             if child == self.pid {
                 continue;
@@ -185,19 +196,39 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Looks at what is only polled.
-    fn look(&mut self) -> Option<Why> {
+    /// Looks for what every look needs at a program that waits for that. What does not show would be no
+    /// limit at all, and say that it is one.
+    fn see(&self) -> Why {
+        let tree = Tree::below(rustix::process::getpid().as_raw_pid());
+        let is_first = |id: i32| self.plan.backend == Backend::Namespaces && id == self.pid;
+        let Some(program) = tree.ids().find(|id| !is_first(*id)) else {
+            return Why::Unseen(HIDDEN);
+        };
+        if !tree.is_whole {
+            return Why::Unseen(HIDDEN);
+        }
+        if self.keeper.group.is_none() && tree::account(program).is_none() {
+            return Why::Unseen("`/proc` does not tell what memory it has");
+        }
+        match tree::written(program, u64::MAX) {
+            None | Some(u64::MAX) => Why::Unseen("`/proc` does not tell what it writes"),
+            Some(_) => Why::Seen,
+        }
+    }
+
+    /// Looks at what is only polled; the limit on time is not passed for that.
+    fn look(&mut self, until: Instant) -> Option<Why> {
         if self.seals.are_broken() {
             return Some(Why::Seal);
         }
         let own = rustix::process::getpid().as_raw_pid();
-        let mut processes = tree::descendants(own);
+        let tree = Tree::below(own);
+        if !tree.is_whole {
+            return Some(Why::Unseen(HIDDEN));
+        }
         let limits = &self.plan.limits;
         if self.keeper.group.is_none() {
-            let mut memory = tree::rough_memory(&processes);
-            if memory > limits.memory {
-                memory = tree::memory(&processes);
-            }
+            let memory = tree::memory(&tree, limits.memory, until);
             self.peak = self.peak.max(memory);
             if memory > limits.memory {
                 return Some(Why::Memory);
@@ -205,21 +236,27 @@ impl<'a> Watch<'a> {
         }
         // Without namespaces the scratch directory is one of the machine's.
         if let Some(scratch) = &self.scratch
-            && walk::is_larger(scratch.as_fd(), self.plan.scratch.size, BYTES_PER_FILE)
+            && walk::is_larger(
+                scratch.as_fd(),
+                self.plan.scratch.size,
+                BYTES_PER_FILE,
+                until,
+            )
         {
             return Some(Why::Scratch);
         }
         let writable = self.plan.places.iter().any(|place| place.writable)
             || self.plan.backend == Backend::Landlock;
-        // What the keeper buried counts as its own. A first process is closed, and tells its count; what
-        // has not yet become the program has written nothing.
-        processes.push(own);
-        if self.plan.backend == Backend::Namespaces {
-            processes.retain(|process| *process != self.pid);
-        }
+        // What has not yet become the program has written nothing.
         if writable && self.began.is_some() {
-            let written = tree::written(&processes, &mut self.seen);
-            if written.saturating_add(self.written) > limits.disk {
+            // Orphans are buried by a first process, which is closed and tells its count, or by the keeper.
+            let (grave, buried) = match self.plan.backend {
+                Backend::Namespaces => (self.pid, self.told),
+                Backend::Landlock => (own, tree::written(own, 0).unwrap_or(0)),
+            };
+            let processes = tree.processes.iter().filter(|process| process.id != grave);
+            let written = self.written.look(processes, grave, buried, tree::written);
+            if written > limits.disk {
                 return Some(Why::Disk);
             }
         }
@@ -266,6 +303,8 @@ pub(crate) fn verdict(why: Why, status: i32, keeper: &Keeper) -> Result<Stopped,
         // The first process is small, but where all are, memory may run out at it.
         Why::Lost if keeper.group.as_ref().is_some_and(Cgroup::killed_some) => Ok(Stopped::Memory),
         Why::Lost => lost("its first process died"),
+        Why::Seen => Ok(Stopped::Exited(0)),
+        Why::Unseen(what) => lost(what),
         Why::Ended if !libc::WIFSIGNALED(status) => Ok(Stopped::Exited(libc::WEXITSTATUS(status))),
         Why::Ended => {
             let signal = libc::WTERMSIG(status);

@@ -37,6 +37,17 @@ pub(crate) enum Where {
     Landlock,
     Network,
     NoNetwork,
+    Group,
+    NoGroup,
+}
+
+/// Where the memory of a program is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Memory {
+    /// In a control group, by the kernel.
+    InGroup,
+    /// In its processes, by the keeper.
+    InProcesses,
 }
 
 /// A test on the argument of this number.
@@ -87,13 +98,15 @@ impl Entry {
         Self { otherwise, ..self }
     }
 
-    fn counts(&self, backend: Backend, network: bool) -> bool {
+    fn counts(&self, backend: Backend, network: bool, memory: Memory) -> bool {
         match self.at {
             Where::All => true,
             Where::Namespaces => backend == Backend::Namespaces,
             Where::Landlock => backend == Backend::Landlock,
             Where::Network => network,
             Where::NoNetwork => !network,
+            Where::Group => memory == Memory::InGroup,
+            Where::NoGroup => memory == Memory::InProcesses,
         }
     }
 
@@ -110,17 +123,17 @@ impl Entry {
 }
 
 /// The filter for one kind of program.
-pub(crate) fn filter(backend: Backend, network: bool) -> Vec<u8> {
-    let program = compile(&answers(backend, network), libc::ENOSYS);
+pub(crate) fn filter(backend: Backend, network: bool, memory: Memory) -> Vec<u8> {
+    let program = compile(&answers(backend, network, memory), libc::ENOSYS);
     program.iter().flat_map(Instruction::bytes).collect()
 }
 
-fn answers(backend: Backend, network: bool) -> BTreeMap<u32, Answer> {
+fn answers(backend: Backend, network: bool, memory: Memory) -> BTreeMap<u32, Answer> {
     let mut answers = BTreeMap::new();
     let mut add = |entries: &[Entry], answer: &dyn Fn(&Entry) -> Answer| {
         for entry in entries
             .iter()
-            .filter(|entry| entry.counts(backend, network))
+            .filter(|entry| entry.counts(backend, network, memory))
         {
             for (_, number) in entry.names() {
                 answers.insert(u32::try_from(*number).unwrap_or(u32::MAX), answer(entry));
@@ -136,6 +149,16 @@ fn answers(backend: Backend, network: bool) -> BTreeMap<u32, Answer> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// All kinds of programs.
+    fn kinds() -> impl Iterator<Item = (Backend, bool, Memory)> {
+        let backends = [Backend::Namespaces, Backend::Landlock].into_iter();
+        let kinds = backends.flat_map(|backend| [(backend, true), (backend, false)]);
+        kinds.flat_map(|(backend, network)| {
+            let memories = [Memory::InGroup, Memory::InProcesses];
+            memories.map(|memory| (backend, network, memory))
+        })
+    }
 
     fn names(entries: &'static [Entry]) -> Vec<&'static str> {
         let names = entries.iter().flat_map(Entry::names);
@@ -212,18 +235,20 @@ mod tests {
 
     #[test]
     fn a_call_stands_in_one_entry_only_for_each_kind_of_program() {
-        for backend in [Backend::Namespaces, Backend::Landlock] {
-            for network in [true, false] {
-                let all = table::ALLOWED
-                    .iter()
-                    .chain(table::REFUSED)
-                    .chain(table::UNSUPPORTED);
-                let all = all.filter(|entry| entry.counts(backend, network));
-                let mut numbers: Vec<_> = all.flat_map(Entry::names).collect();
-                numbers.sort_by_key(|(_, number)| *number);
-                for pair in numbers.windows(2) {
-                    assert_ne!(pair[0].1, pair[1].1, "{backend:?} {network}: {}", pair[0].0);
-                }
+        for (backend, network, memory) in kinds() {
+            let all = table::ALLOWED
+                .iter()
+                .chain(table::REFUSED)
+                .chain(table::UNSUPPORTED);
+            let all = all.filter(|entry| entry.counts(backend, network, memory));
+            let mut numbers: Vec<_> = all.flat_map(Entry::names).collect();
+            numbers.sort_by_key(|(_, number)| *number);
+            for pair in numbers.windows(2) {
+                assert_ne!(
+                    pair[0].1, pair[1].1,
+                    "{backend:?} {network} {memory:?}: {}",
+                    pair[0].0
+                );
             }
         }
     }
@@ -231,23 +256,24 @@ mod tests {
     #[test]
     fn the_program_answers_every_call_as_the_table_says() {
         use program::tests::{call, run};
-        for backend in [Backend::Namespaces, Backend::Landlock] {
-            for network in [true, false] {
-                let answers = answers(backend, network);
-                let program = compile(&answers, libc::ENOSYS);
-                // What is long takes long to put in force.
-                assert!(program.len() < 500, "{}", program.len());
-                for number in (0..600).chain(0x4000_0000..0x4000_0250) {
-                    let error = |errno: i32| libc::SECCOMP_RET_ERRNO | errno.cast_unsigned();
-                    let expected = match answers.get(&number) {
-                        Some(Answer::Allow) => libc::SECCOMP_RET_ALLOW,
-                        Some(Answer::Errno(errno)) => error(*errno),
-                        Some(Answer::If(..)) => continue,
-                        None => error(libc::ENOSYS),
-                    };
-                    let answer = run(&program, &call(number, [0; 6]));
-                    assert_eq!(answer, expected, "{backend:?} {network} {number}");
-                }
+        for (backend, network, memory) in kinds() {
+            let answers = answers(backend, network, memory);
+            let program = compile(&answers, libc::ENOSYS);
+            // What is long takes long to put in force.
+            assert!(program.len() < 500, "{}", program.len());
+            for number in (0..600).chain(0x4000_0000..0x4000_0250) {
+                let error = |errno: i32| libc::SECCOMP_RET_ERRNO | errno.cast_unsigned();
+                let expected = match answers.get(&number) {
+                    Some(Answer::Allow) => libc::SECCOMP_RET_ALLOW,
+                    Some(Answer::Errno(errno)) => error(*errno),
+                    Some(Answer::If(..)) => continue,
+                    None => error(libc::ENOSYS),
+                };
+                let answer = run(&program, &call(number, [0; 6]));
+                assert_eq!(
+                    answer, expected,
+                    "{backend:?} {network} {memory:?} {number}"
+                );
             }
         }
     }
@@ -255,7 +281,10 @@ mod tests {
     #[test]
     fn clone_makes_no_namespace_and_an_ioctl_types_nothing() {
         use program::tests::{call, run};
-        let program = compile(&answers(Backend::Namespaces, false), libc::ENOSYS);
+        let program = compile(
+            &answers(Backend::Namespaces, false, Memory::InGroup),
+            libc::ENOSYS,
+        );
         let allowed = |number: i64, arguments: [u64; 6]| {
             let number = u32::try_from(number).unwrap_or(u32::MAX);
             run(&program, &call(number, arguments)) == libc::SECCOMP_RET_ALLOW
@@ -281,5 +310,31 @@ mod tests {
             [1, libc::TIOCSTI | 1 << 32, 0, 0, 0, 0]
         ));
         assert!(!allowed(libc::SYS_socket, [2, 1, 0, 0, 0, 0]));
+    }
+
+    #[test]
+    fn memory_is_shared_without_a_file_only_where_a_control_group_counts_it() {
+        use program::tests::{call, run};
+        for (backend, network, memory) in kinds() {
+            let program = compile(&answers(backend, network, memory), libc::ENOSYS);
+            let answer = |flags: i32| {
+                let number = u32::try_from(libc::SYS_mmap).unwrap_or(u32::MAX);
+                let flags = u64::from(flags.cast_unsigned());
+                run(&program, &call(number, [0, 4096, 3, flags, 0, 0]))
+            };
+            let allow = libc::SECCOMP_RET_ALLOW;
+            let shared = match memory {
+                Memory::InGroup => allow,
+                Memory::InProcesses => libc::SECCOMP_RET_ERRNO | libc::ENOMEM.cast_unsigned(),
+            };
+            assert_eq!(answer(libc::MAP_SHARED | libc::MAP_ANONYMOUS), shared);
+            assert_eq!(
+                answer(libc::MAP_SHARED_VALIDATE | libc::MAP_ANONYMOUS),
+                shared
+            );
+            assert_eq!(answer(libc::MAP_PRIVATE | libc::MAP_ANONYMOUS), allow);
+            assert_eq!(answer(libc::MAP_SHARED), allow);
+            assert_eq!(answer(libc::MAP_PRIVATE), allow);
+        }
     }
 }

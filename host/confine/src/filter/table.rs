@@ -35,6 +35,10 @@ const DATAGRAMS: u32 = 0b1010;
 /// who may be root.
 const OWNERS_RIGHTS: u32 = libc::S_ISUID | libc::S_ISGID;
 
+/// The bits by which memory is part of no file, and is shared with children.
+const ANONYMOUS: u32 = libc::MAP_ANONYMOUS as u32;
+const SHARED: u32 = libc::MAP_SHARED as u32;
+
 /// The flags with which opening makes a file; without them the mode is whatever is in a register.
 const MAKES: u32 = (libc::O_CREAT | libc::O_TMPFILE & !libc::O_DIRECTORY) as u32;
 
@@ -94,8 +98,17 @@ pub(super) const ALLOWED: &[Entry] = &[
         .calls(calls![SYS_utimensat])
         .when(&[&[Test(1, Is::Null), Test(2, Is::Null)]])
         .otherwise(libc::EPERM),
-    Entry::new("memory").calls(calls![
-        SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise, SYS_msync, SYS_mincore,
+    Entry::new("memory, of files and not").only(Where::Group).calls(calls![SYS_mmap]),
+    Entry::new(
+        "the same, but what is shared is of a file: other memory stays when it is dropped from all tables, and \
+         only a control group counts it then",
+    )
+    .only(Where::NoGroup)
+    .calls(calls![SYS_mmap])
+    .when(&[&[Test(3, Is::Without(ANONYMOUS))], &[Test(3, Is::Without(SHARED))]])
+    .otherwise(libc::ENOMEM),
+    Entry::new("what is done with memory").calls(calls![
+        SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise, SYS_msync, SYS_mincore,
         SYS_mlock, SYS_munlock, SYS_brk, SYS_pkey_alloc, SYS_pkey_free, SYS_pkey_mprotect,
         SYS_membarrier
     ]),
