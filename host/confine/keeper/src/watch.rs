@@ -135,7 +135,8 @@ impl<'a> Watch<'a> {
                 // A program that makes looks expensive does not have the keeper look all the time.
                 next_look = Instant::now() + pause.max(now.elapsed());
             }
-            let wait = deadline.min(next_look).saturating_duration_since(now);
+            let wait = deadline.min(next_look);
+            let wait = wait.saturating_duration_since(Instant::now());
             let mut events = [
                 PollFd::new(&self.process, PollFlags::IN),
                 PollFd::new(&self.keeper.control, PollFlags::IN),
