@@ -1,4 +1,4 @@
-# limits: memory=256 disk=64 time=2 processes=16
+# limits: memory=768 disk=64 time=4 processes=24
 # What is mapped of a file is no memory of its own, and takes long to be told from it.
 import mmap, time
 
@@ -10,9 +10,9 @@ with open(f"{WORKSPACE}/file", "wb") as file:
 handle = os.open(f"{WORKSPACE}/file", os.O_RDONLY)
 POPULATE = 0x8000
 print("files mapped again and again", flush=True)
-for each in range(8):
+for each in range(16):
     if os.fork() == 0:
-        for again in range(300):
+        for again in range(500):
             libc.mmap(None, SIZE, mmap.PROT_READ, mmap.MAP_PRIVATE | POPULATE, handle, 0)
         time.sleep(1000)
 time.sleep(1000)

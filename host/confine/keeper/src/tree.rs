@@ -34,7 +34,8 @@ impl Tree {
         };
         let mut open = vec![top];
         while let Some(parent) = open.pop() {
-            let Ok(children) = children(parent) else {
+            // A thread that executes takes the place of its process: not there for a moment, it is no less shown.
+            let Ok(children) = children(parent).or_else(|_| children(parent)) else {
                 tree.is_whole &= !lives(parent);
                 continue;
             };

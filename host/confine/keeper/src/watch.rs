@@ -22,6 +22,8 @@ const SET_UP: Duration = Duration::from_secs(20);
 /// often, since each look costs.
 const LOOKS: std::ops::RangeInclusive<Duration> =
     Duration::from_millis(5)..=Duration::from_millis(40);
+/// The same once what a process wrote is lost with it, so that little is.
+const QUICK: Duration = Duration::from_millis(1);
 
 const HIDDEN: &str = "`/proc` does not show its processes, as where it is mounted with `hidepid`";
 
@@ -126,11 +128,15 @@ impl<'a> Watch<'a> {
                 if let Some(why) = self.look(deadline) {
                     return self.end(why);
                 }
-                pause = (pause * 2).min(*LOOKS.end());
+                pause = match self.written.loses() {
+                    true => QUICK,
+                    false => (pause * 2).min(*LOOKS.end()),
+                };
                 // A program that makes looks expensive does not have the keeper look all the time.
                 next_look = Instant::now() + pause.max(now.elapsed());
             }
-            let wait = deadline.min(next_look).saturating_duration_since(now);
+            let wait = deadline.min(next_look);
+            let wait = wait.saturating_duration_since(Instant::now());
             let mut events = [
                 PollFd::new(&self.process, PollFlags::IN),
                 PollFd::new(&self.keeper.control, PollFlags::IN),

@@ -71,6 +71,11 @@ impl Written {
             .saturating_add(self.orphaned.max(buried))
     }
 
+    /// Whether somebody leaves his children to nobody.
+    pub(crate) fn loses(&self) -> bool {
+        self.lost > 0
+    }
+
     fn keep(&mut self, id: i32, parent: i32, bytes: u64, unlisted: bool) {
         let known = Known {
             parent,
