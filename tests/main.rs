@@ -23,6 +23,7 @@ macro_rules! trials {
 }
 
 mod approval;
+mod approval_changes;
 mod audit;
 mod audit_chain;
 mod audit_show;
@@ -38,6 +39,7 @@ mod costs;
 mod decisions;
 mod engine;
 mod expand;
+mod expand_commands;
 mod folder;
 mod javascript;
 mod killed;
@@ -66,6 +68,7 @@ fn main() -> ExitCode {
         // These compile the interpreter anew, so they go first.
         ("cache", cache::trials()),
         ("approval", approval::trials()),
+        ("approval", approval_changes::trials()),
         ("audit", audit::trials()),
         ("audit", audit_chain::trials()),
         ("audit", killed::trials()),
@@ -81,6 +84,7 @@ fn main() -> ExitCode {
         ("decision", decisions::trials()),
         ("engine", engine::trials()),
         ("expand", expand::trials()),
+        ("expand", expand_commands::trials()),
         ("javascript", javascript::trials()),
         ("library", library::trials()),
         ("limits", limits::trials()),

@@ -75,6 +75,16 @@ fn a_script_that_may_read_the_log_cannot_keep_others_from_writing_it() {
     place.check_left_behind().unwrap();
 }
 
+const WAITS: [&str; 7] = [
+    "run",
+    "./skill",
+    "wait.pl",
+    "--allow",
+    "interpreter:perl",
+    "-w",
+    "home",
+];
+
 /// A home without the folders that skillrun would keep its own things in.
 fn home() -> Place {
     let place = Place::new();
@@ -87,16 +97,7 @@ fn home() -> Place {
 }
 
 fn start(place: &Place) -> (Child, std::process::ChildStdin) {
-    let words = [
-        "run",
-        "./skill",
-        "wait.pl",
-        "--allow",
-        "interpreter:perl",
-        "-w",
-        "home",
-    ];
-    let mut command = place.command(&words);
+    let mut command = place.command(&WAITS);
     let mut child = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
     let stdin = child.stdin.take().unwrap();
     let stdout = BufReader::new(child.stdout.as_mut().unwrap());
@@ -139,15 +140,6 @@ fn what_a_killed_run_left_to_keep_a_folder_away_goes_with_the_next() {
     let mode =
         |mode| fs::set_permissions(place.path("home/.config"), fs::Permissions::from_mode(mode));
     mode(0o755).unwrap();
-    let words = [
-        "run",
-        "./skill",
-        "wait.pl",
-        "--allow",
-        "interpreter:perl",
-        "-w",
-        "home",
-    ];
-    assert_eq!(place.end(&words).code, 0);
+    assert_eq!(place.end(&WAITS).code, 0);
     assert_eq!(entries(&place), [".config"]);
 }

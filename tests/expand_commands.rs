@@ -1,0 +1,376 @@
+//! Commands of this machine in what a model writes: which run, with what, and after whose yes.
+
+use crate::expand::{EVENTS, events, expand, marker, place};
+use crate::folder::needs;
+use crate::library::{block_on, host, skill};
+use libtest_mimic::Trial;
+use skillrun::{Answer, Decision, Expander, Host, Piece, Policy, Request};
+use std::path::Path;
+
+/// All trials; ignored where commands cannot be confined.
+pub(crate) fn trials() -> Vec<Trial> {
+    let commands = commands::trials().into_iter();
+    commands.map(|trial| needs(trial, "namespaces")).collect()
+}
+
+mod commands {
+    use super::*;
+
+    trials! {
+        r9s_phase_3_a_command_runs_only_if_the_policy_names_it,
+        a_command_gets_what_every_skill_gets_and_nothing_else,
+        there_is_no_shell_behind_a_command,
+        a_yes_to_a_command_is_for_its_arguments,
+        a_yes_in_session_to_a_command_is_for_that_command,
+        answers_in_a_file_stand_for_a_yes_to_a_command,
+        a_policy_that_refuses_native_scripts_refuses_commands,
+        nothing_is_permitted_that_was_not_granted,
+    }
+}
+
+fn r9s_phase_3_a_command_runs_only_if_the_policy_names_it() {
+    let place = place();
+    let text = "a !{echo hi} b %{touch made} c\n";
+    let words = [&["-w", "workspace", "-y"][..], &EVENTS].concat();
+    let end = expand(&place, text, &words);
+    assert_eq!((end.stdout.as_str(), end.code), ("a  b  c\n", 126));
+    assert_eq!(
+        end.stderr,
+        "refused: `run:echo` is not granted\n\
+         hint: add \"run:echo\" to `allow` in skillrun.toml, or pass --allow run:echo\n\
+         refused: `run:touch` is not granted\n\
+         hint: add \"run:touch\" to `allow` in skillrun.toml, or pass --allow run:touch\n"
+    );
+    assert!(!place.path("workspace/made").exists());
+    assert!(
+        events(&place)
+            .iter()
+            .all(|event| event["status"] == "refused")
+    );
+    let refused = place.audit();
+    let refused: Vec<&str> = refused
+        .iter()
+        .map(|line| line["script"].as_str().unwrap())
+        .collect();
+    assert_eq!(refused, ["echo", "touch"]);
+    // Its twin, by the policy and by what is typed.
+    place.write("skillrun.toml", "allow = [\"run:echo\"]\n");
+    let end = expand(
+        &place,
+        text,
+        &["-w", "workspace", "-y", "--allow", "run:touch"],
+    );
+    assert_eq!(
+        (end.stdout.as_str(), end.stderr.as_str(), end.code),
+        ("a hi b  c\n", "", 0)
+    );
+    assert!(place.path("workspace/made").exists());
+    let last = place.audit().pop().unwrap();
+    assert_eq!(last["script_path"], "/usr/bin/touch");
+    assert_eq!(last["grants"], serde_json::json!(["run:touch"]));
+    let end = expand(
+        &place,
+        "!{no-such-command}",
+        &["-y", "--allow", "run:no-such-command"],
+    );
+    assert_eq!((end.stdout.as_str(), end.code), ("", 126));
+    assert!(
+        end.stderr
+            .starts_with("error: the command `no-such-command` is not installed\n"),
+        "{}",
+        end.stderr
+    );
+}
+
+fn a_command_gets_what_every_skill_gets_and_nothing_else() {
+    let place = place();
+    place.write("data/file", "granted");
+    place.write("outside/file", "secret");
+    let policy = format!(
+        "approval = \"never\"\nallow = [\"run:env\", \"run:cat\", \"run:pwd\", \"read:{}\", \"env:GIVEN\"]\n\
+         [skill.skill]\nallow = [\"read:{}\"]\n",
+        place.text("data"),
+        place.text("outside")
+    );
+    place.write("policy.toml", policy);
+    let text = format!(
+        "!{{env}}|!{{cat {0}/data/file}}|!{{cat {0}/outside/file}}|!{{pwd}}",
+        place.root().display()
+    );
+    let mut command = place.command(&["expand", "--policy", "policy.toml"]);
+    command.env("GIVEN", "given").env("OTHER", "other");
+    place.write("text", text);
+    command.stdin(std::fs::File::open(place.path("text")).unwrap());
+    let end = place.end_of(&mut command);
+    let parts: Vec<&str> = end.stdout.split('|').collect();
+    let mut variables: Vec<&str> = parts[0].lines().collect();
+    variables.sort_unstable();
+    let version = format!("SKILLRUN_VERSION={}", env!("CARGO_PKG_VERSION"));
+    let scratch = parts[3];
+    let (home, temporary) = (format!("HOME={scratch}"), format!("TMPDIR={scratch}"));
+    assert_eq!(
+        variables,
+        [
+            "GIVEN=given",
+            &home,
+            "LANG=C.UTF-8",
+            "PATH=/usr/local/bin:/usr/bin:/bin",
+            &version,
+            &temporary,
+            "TZ=UTC"
+        ]
+    );
+    assert_eq!(parts[1..3], ["granted", ""]);
+    assert!(
+        end.stderr.contains("marker 3 `cat` ended with exit code 1"),
+        "{}",
+        end.stderr
+    );
+}
+
+fn there_is_no_shell_behind_a_command() {
+    let place = place();
+    let text = "!{echo $HOME $(touch made) `touch made` * ~ a;touch b&&touch 'c d'}";
+    let end = expand(
+        &place,
+        text,
+        &["-w", "workspace", "-y", "--allow", "run:echo"],
+    );
+    assert_eq!(
+        end.stdout,
+        "$HOME $(touch made) `touch made` * ~ a;touch b&&touch c d"
+    );
+    assert_eq!(
+        std::fs::read_dir(place.path("workspace")).unwrap().count(),
+        0
+    );
+}
+
+/// The decision on a marker, under a policy that asks.
+fn decide(host: &Host, text: &str) -> Decision {
+    let policy = Policy::parse("allow = [\"run:echo\", \"run:date\"]", Path::new("/")).unwrap();
+    let piece = Expander::new(vec![]).push(text.as_bytes()).pop().unwrap();
+    let request = Request {
+        chat: "c".into(),
+        ..marker(piece).request
+    };
+    host.decide(&policy, request).unwrap()
+}
+
+fn asks(host: &Host, text: &str) -> Option<Box<skillrun::Question>> {
+    match decide(host, text) {
+        Decision::Open(question) => Some(question),
+        Decision::Permitted(_) => None,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn a_yes_to_a_command_is_for_its_arguments() {
+    let place = place();
+    let host = host(&place);
+    let question = asks(&host, "!{echo a 'b c'}").unwrap();
+    assert_eq!((question.skill.as_str(), question.remembered), ("", true));
+    assert_eq!(question.grants, ["run:echo"]);
+    let [script] = &question.scripts[..] else {
+        panic!()
+    };
+    assert_eq!(
+        (script.script.as_str(), script.path.as_str()),
+        ("echo", "/usr/bin/echo")
+    );
+    assert_eq!(script.args, ["a", "b c"]);
+    let mut permitted = host.answer(&question.id, Answer::YesOnce).unwrap();
+    let Some(Decision::Permitted(permit)) = permitted.pop() else {
+        panic!()
+    };
+    let outcome = block_on(host.run(permit)).unwrap();
+    assert_eq!(
+        (outcome.stdout.as_str(), outcome.skill.as_str()),
+        ("a b c\n", "")
+    );
+    // Remembered, by another process, too; and for no other line that reads much the same.
+    let other = crate::library::host(&place);
+    assert!(asks(&other, "!{echo a \"b c\"}").is_none());
+    for different in [
+        "!{echo a b c}",
+        "!{echo a}",
+        "!{echo}",
+        "!{echo a 'b c' ''}",
+        "!{date}",
+    ] {
+        assert!(asks(&other, different).is_some(), "{different}");
+    }
+    let listed = other.approvals().list().unwrap();
+    assert_eq!(listed.len(), 1);
+    assert_eq!(listed[0].script, "echo 'a' 'b c'");
+}
+
+fn a_yes_in_session_to_a_command_is_for_that_command() {
+    let place = place();
+    let host = host(&place);
+    let question = asks(&host, "!{echo a}").unwrap();
+    host.answer(&question.id, Answer::YesInSession).unwrap();
+    assert!(asks(&host, "!{echo b}").is_none());
+    assert!(asks(&host, "!{date}").is_some());
+    host.end_session("", "c");
+    assert!(asks(&host, "!{echo b}").is_some());
+    // A script's yes in the same conversation is not a command's, nor the other way round.
+    let script = Request {
+        chat: "c".into(),
+        ..Request::new(&skill(&place), "main.py")
+    };
+    let Decision::Open(question) = host.decide(&Policy::default(), script).unwrap() else {
+        panic!()
+    };
+    host.answer(&question.id, Answer::YesInSession).unwrap();
+    assert!(asks(&host, "!{echo b}").is_some());
+}
+
+fn answers_in_a_file_stand_for_a_yes_to_a_command() {
+    let place = place();
+    place.write(
+        "answers.json",
+        r#"[{"command": "echo", "answer": "yes_once"}, {"command": "date", "answer": "no"}]"#,
+    );
+    let words = [
+        "--allow",
+        "run:echo",
+        "--allow",
+        "run:date",
+        "--allow",
+        "run:id",
+        "--answers",
+        "answers.json",
+    ];
+    let end = expand(&place, "!{echo a}|!{date}|!{id}", &words);
+    assert_eq!((end.stdout.as_str(), end.code), ("a||", 126));
+    assert!(
+        end.stderr
+            .contains("the command `date` was not approved: a person answered `no`"),
+        "{}",
+        end.stderr
+    );
+    assert!(
+        end.stderr
+            .contains("the command `id` was not approved: the answers hold none to it"),
+        "{}",
+        end.stderr
+    );
+    place.write(
+        "answers.json",
+        r#"[{"command": "echo", "skill": "x", "answer": "no"}]"#,
+    );
+    let end = expand(&place, "", &words);
+    assert_eq!(
+        end.stderr,
+        "error: answers `answers.json`: answer 1: it is for a command or for a script of a skill\n"
+    );
+}
+
+fn a_policy_that_refuses_native_scripts_refuses_commands() {
+    let place = place();
+    place.write(
+        "policy.toml",
+        "native = \"refuse\"\nallow = [\"run:echo\"]\n",
+    );
+    let end = expand(&place, "!{echo a}", &["--policy", "policy.toml", "-y"]);
+    assert_eq!((end.stdout.as_str(), end.code), ("", 126));
+    let why =
+        "refused: the policy refuses native scripts, and `echo` is a command of this machine\n";
+    assert!(end.stderr.starts_with(why), "{}", end.stderr);
+}
+
+/// Texts made of markers at random; what is permitted is only ever the granted command or a script of the
+/// loaded skill, and everything else is on the record.
+fn nothing_is_permitted_that_was_not_granted() {
+    let place = place();
+    let (host, skill) = (host(&place), skill(&place));
+    let policy = Policy::parse(
+        "approval = \"never\"\nallow = [\"run:echo\"]",
+        Path::new("/"),
+    )
+    .unwrap();
+    let words = [
+        "echo",
+        "ECHO",
+        "/bin/echo",
+        "/usr/bin/echo",
+        "./echo",
+        "../echo",
+        "sh",
+        "bash",
+        "-c",
+        "id",
+        "env",
+        "python3",
+        "scripts/main.py",
+        "skill/scripts/main.py",
+        "scripts/../scripts/main.py",
+        "scripts/none.py",
+        "{baseDir}/",
+        "'",
+        "\"",
+        "\\",
+        "{",
+        "}",
+        "|",
+        ";",
+        "$(id)",
+        "\0",
+        "\n",
+        "echo\0",
+        "'echo'",
+        "e\"ch\"o",
+        "é",
+    ];
+    let mut random = 0x5DEE_CE66_D1CE_5EEDu64;
+    let mut next = |below: usize| {
+        // xorshift: the same texts each time.
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        (random % below as u64) as usize
+    };
+    let (mut permitted, mut refused) = (0, 0);
+    for _ in 0..300 {
+        let mut text = String::new();
+        for _ in 0..next(6) {
+            text.push_str(["!{", "%{", "!{! ", "text "][next(4)]);
+            for _ in 0..next(4) {
+                text.push_str(words[next(words.len())]);
+                text.push_str([" ", "", "  "][next(3)]);
+            }
+            text.push_str(["}", "} ", ""][next(3)]);
+        }
+        let mut expander = Expander::new(vec![skill.clone()]);
+        let pieces = expander
+            .push(text.as_bytes())
+            .into_iter()
+            .chain(expander.finish());
+        let mut whole = String::new();
+        for piece in pieces {
+            let marker = match piece {
+                Piece::Text(part) => {
+                    whole.push_str(&part);
+                    continue;
+                }
+                Piece::Marker(marker) => marker,
+            };
+            whole.push_str(&marker.source);
+            match host.decide(&policy, marker.request.clone()).unwrap() {
+                Decision::Permitted(permit) => {
+                    permitted += 1;
+                    let what = (permit.skill().to_owned(), permit.script().to_owned());
+                    let granted = [("", "echo"), ("skill", "scripts/main.py")]
+                        .map(|(a, b)| (a.to_owned(), b.to_owned()));
+                    assert!(granted.contains(&what), "{what:?} by {text:?}");
+                }
+                Decision::Refused(_) => refused += 1,
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(whole, text);
+    }
+    assert!(permitted > 20 && refused > 100, "{permitted} {refused}");
+    assert_eq!(place.audit().len(), refused);
+}
