@@ -216,13 +216,12 @@ fn watch() -> io::Result<PipeReader> {
                 _ = hangup.recv() => Some(SignalKind::hangup()),
                 _ = quit.recv() => Some(SignalKind::quit()),
             };
+            // Looked at before the question ends by it: then the command ends in order.
+            let open = before();
             stop();
             drop(writer.take());
-            if let Some(kind) = ends {
-                let open = before();
-                if open.is_none() {
-                    std::process::exit(128 + kind.as_raw_value());
-                }
+            if let (Some(kind), None) = (ends, open.as_ref()) {
+                std::process::exit(128 + kind.as_raw_value());
             }
         }
     };
