@@ -7,7 +7,7 @@ try:
     held = mmap.mmap(-1, 512 << 20)
     for page in range(0, 512 << 20, 4096):
         held[page] = 1
-    print("had")
+    print("had", flush=True)
 except OSError as error:
     assert error.errno == errno.ENOMEM, called(error.errno)
 for each in range(4):

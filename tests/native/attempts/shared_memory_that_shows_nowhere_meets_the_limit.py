@@ -9,7 +9,7 @@ def fill(how, held):
     for start in range(0, len(held), step):
         held[start : start + step] = b"x" * step
         held.madvise(mmap.MADV_DONTNEED, start, step)
-    print(how, "had")
+    print(how, "had", flush=True)
 
 
 def shared(how, make):

@@ -133,8 +133,11 @@ mod tests {
 
     const GRAVE: i32 = 1;
 
-    /// The count after looks at these processes: number, parent, account; and the account of the grave.
-    fn count(looks: &[(&[(i32, i32, u64)], u64)]) -> u64 {
+    /// What a look finds of processes, each with its number, parent and account; and the account of the grave.
+    type Look<'a> = (&'a [(i32, i32, u64)], u64);
+
+    /// The count after these looks.
+    fn count(looks: &[Look<'_>]) -> u64 {
         let mut written = Written::default();
         let mut count = 0;
         for (there, buried) in looks {
@@ -157,7 +160,7 @@ mod tests {
 
     #[test]
     fn what_nobody_waited_for_is_not_forgotten() {
-        let looks: &[(&[_], u64)] = &[
+        let looks: &[Look<'_>] = &[
             (&[(2, 1, 0), (3, 2, 5)], 0),
             (&[(2, 1, 0), (4, 2, 6)], 0),
             (&[(2, 1, 0), (5, 2, 7)], 0),
@@ -168,20 +171,20 @@ mod tests {
 
     #[test]
     fn orphans_count_once_however_late_their_account_comes() {
-        let there: (&[_], u64) = (&[(2, 1, 0), (3, 1, 5)], 0);
-        let gone: (&[_], u64) = (&[(2, 1, 0)], 0);
-        let told: (&[_], u64) = (&[(2, 1, 0)], 6);
+        let there: Look<'_> = (&[(2, 1, 0), (3, 1, 5)], 0);
+        let gone: Look<'_> = (&[(2, 1, 0)], 0);
+        let told: Look<'_> = (&[(2, 1, 0)], 6);
         assert_eq!(count(&[there, gone]), 5);
         assert_eq!(count(&[there, gone, told]), 6);
         // Its parent ended with it.
-        let family: (&[_], u64) = (&[(2, 1, 0), (3, 2, 1), (4, 3, 5)], 0);
+        let family: Look<'_> = (&[(2, 1, 0), (3, 2, 1), (4, 3, 5)], 0);
         assert_eq!(count(&[family, (&[(2, 1, 1)], 0)]), 6);
         assert_eq!(count(&[family, (&[(2, 1, 1)], 5)]), 6);
     }
 
     #[test]
     fn a_number_that_is_used_again_is_another_process() {
-        let looks: &[(&[_], u64)] = &[(&[(2, 1, 0), (3, 2, 5)], 0), (&[(2, 1, 0), (3, 2, 1)], 0)];
+        let looks: &[Look<'_>] = &[(&[(2, 1, 0), (3, 2, 5)], 0), (&[(2, 1, 0), (3, 2, 1)], 0)];
         assert_eq!(count(looks), 6);
     }
 
