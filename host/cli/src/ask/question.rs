@@ -314,6 +314,7 @@ pub(super) fn difference(change: &Change, window: Window) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use skillrun::Answer;
 
     const WINDOW: Window = Window {
         columns: 80,
