@@ -363,6 +363,15 @@ fn captured_output_is_cut_at_its_limit() {
             125
         )
     );
+    let end = expand(&place, "text", &["--max-output", "1"]);
+    assert_eq!(
+        (end.stdout.as_str(), end.stderr.as_str(), end.code),
+        (
+            "",
+            "error: output `1` is out of range: 1KiB to 1GiB\n",
+            125
+        )
+    );
 }
 
 fn failed_and_timed_out_markers_are_told_as_events() {

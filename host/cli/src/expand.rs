@@ -10,7 +10,8 @@ use crate::run::{self, Interrupted};
 use crate::{load, places};
 use rustix::process::{Signal, getpid, kill_process};
 use skillrun::{
-    Decision, Expander, Host, Marker, MarkerKind, Outcome, Permit, Piece, Policy, Ran, Status,
+    Decision, Expander, Host, LimitError, Limits, Marker, MarkerKind, Outcome, Permit, Piece,
+    Policy, Ran, Status,
 };
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
@@ -32,7 +33,13 @@ pub(crate) fn expand(args: &Expand) -> Result<u8, Failure> {
     }
     let asks = args.agent.asks(&skills)?;
     let most = skillrun::parse_bytes(&args.max_output);
-    let most = most.map_err(|error| Failure::host(error.to_string()))?;
+    let limit = |error: LimitError| Failure::host(error.to_string());
+    let most = most.map_err(limit)?;
+    let kept = Limits {
+        output: most,
+        ..Limits::default()
+    };
+    kept.check().map_err(limit)?;
     let policy = args.agent.policy(&skills)?;
     let host: &'static Host = Box::leak(Box::new(places::host(&policy)?));
     let events = Events::open(args.events.as_deref())?;
