@@ -366,11 +366,7 @@ fn captured_output_is_cut_at_its_limit() {
     let end = expand(&place, "text", &["--max-output", "1"]);
     assert_eq!(
         (end.stdout.as_str(), end.stderr.as_str(), end.code),
-        (
-            "",
-            "error: output `1` is out of range: 1KiB to 1GiB\n",
-            125
-        )
+        ("", "error: output `1` is out of range: 1KiB to 1GiB\n", 125)
     );
 }
 
