@@ -117,7 +117,7 @@ fn the_outcome_of_a_native_script_says_what_held_it() {
 }
 
 /// The binary of an ordinary user who can make no namespaces.
-fn without_namespaces(place: &Place, words: &[&str]) -> std::process::Command {
+pub(super) fn without_namespaces(place: &Place, words: &[&str]) -> std::process::Command {
     use std::os::unix::process::CommandExt as _;
     let plain = place.unprivileged_command(words);
     let close = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";

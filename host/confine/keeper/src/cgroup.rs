@@ -280,6 +280,8 @@ mod tests {
         let mut plan = Plan {
             backend: Backend::Namespaces,
             program: Vec::new(),
+            program_is_checked: false,
+            script: None,
             arguments: Vec::new(),
             environment: Vec::new(),
             directory: Vec::new(),

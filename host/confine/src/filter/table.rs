@@ -42,6 +42,29 @@ const SHARED: u32 = libc::MAP_SHARED as u32;
 /// The flags with which opening makes a file; without them the mode is whatever is in a register.
 const MAKES: u32 = (libc::O_CREAT | libc::O_TMPFILE & !libc::O_DIRECTORY) as u32;
 
+/// The calls by which interpreters open a file only to read it: every one that is reported costs a round trip to
+/// the keeper. One with a directory's handle is not; programs that walk through directories make
+/// those. `openat2` and `io_uring_*` are not among the calls that a program may make.
+pub(super) const OPENS: &[(i64, &[Test])] = &[
+    (
+        libc::SYS_openat,
+        &[
+            Test(0, Is::Equal(libc::AT_FDCWD as u32)),
+            Test(2, Is::Without(NOT_ONLY_READING)),
+        ],
+    ),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, &[Test(1, Is::Without(NOT_ONLY_READING))]),
+];
+
+/// The flags without which a file is opened only to be read.
+const NOT_ONLY_READING: u32 = (libc::O_ACCMODE
+    | libc::O_CREAT
+    | libc::O_TRUNC
+    | libc::O_APPEND
+    | libc::O_PATH
+    | libc::O_DIRECTORY) as u32;
+
 pub(super) const ALLOWED: &[Entry] = &[
     Entry::new("read and write what is open")
         .calls(calls![
