@@ -177,14 +177,30 @@ fn restrict(
     landlock(plan, &rules)?;
     drop(rules);
     let parent = rustix::process::getppid();
-    if let Some(script) = &plan.script {
-        let step = "report what the program opens";
-        let calls = sys::report_calls(&script.filter).step(step)?;
-        handles::send(keeper, &[calls.as_fd()]).step(step)?;
-    }
+    hand_over(plan, keeper)?;
     sys::filter_calls(&plan.filter).step("filter calls")?;
     attempt(plan, parent)?;
     script::check(plan, handles.script.as_ref())
+}
+
+/// Sends the keeper the calls that it is to answer, and the file systems whose contents are memory.
+fn hand_over(plan: &Plan, keeper: BorrowedFd<'_>) -> Result<(), Unable> {
+    let mut all = Vec::new();
+    if let Some(script) = &plan.script {
+        let calls = sys::report_calls(&script.filter);
+        all.push(calls.step("report what the program opens")?);
+    }
+    if plan.backend == Backend::Namespaces {
+        for path in [plan.scratch.at.as_slice(), b"/dev/shm"] {
+            let flags = OFlags::PATH | OFlags::CLOEXEC;
+            all.push(rustix::fs::open(path, flags, Mode::empty()).step_on("open", path)?);
+        }
+    }
+    let all: Vec<BorrowedFd<'_>> = all.iter().map(OwnedFd::as_fd).collect();
+    match all.as_slice() {
+        [] => Ok(()),
+        all => handles::send(keeper, all).step("tell the keeper what to watch"),
+    }
 }
 
 fn limit(plan: &Plan) -> Result<(), Unable> {

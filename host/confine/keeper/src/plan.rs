@@ -113,7 +113,7 @@ impl Plan {
 pub struct Limits {
     /// Wall-clock time.
     pub time: Duration,
-    /// Bytes of memory.
+    /// Bytes of memory, with what is in file systems in memory.
     pub memory: u64,
     /// Processes and threads at once.
     pub processes: u32,

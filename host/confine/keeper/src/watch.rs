@@ -89,6 +89,8 @@ pub(crate) struct Watch<'a> {
     /// The checked bytes of the script, until the program can be given them.
     pub(crate) script: Option<OwnedFd>,
     opens: Option<Opens>,
+    /// File systems of the program's own whose contents are memory.
+    in_memory: Vec<OwnedFd>,
     ends: OwnedFd,
     began: Option<Instant>,
     ended: Option<Instant>,
@@ -122,6 +124,7 @@ impl<'a> Watch<'a> {
             from_program: None,
             script: None,
             opens: None,
+            in_memory: Vec::new(),
             ends: sys::ends_of_children().step("watch the program")?,
             began: None,
             ended: None,
@@ -238,12 +241,16 @@ impl<'a> Watch<'a> {
         let Some(socket) = self.from_program.take() else {
             return;
         };
-        let Ok(handles) = sys::receive_handles(socket.as_fd(), 1) else {
+        let Ok(handles) = sys::receive_handles(socket.as_fd(), 3) else {
             return;
         };
-        if let (Some(calls), Some(script)) = (handles.into_iter().next(), self.script.take()) {
+        let mut handles = handles.into_iter();
+        if let Some(script) = self.script.take()
+            && let Some(calls) = handles.next()
+        {
             self.opens = Some(Opens::new(self.plan, calls, script));
         }
+        self.in_memory = handles.collect();
     }
 
     fn end(&mut self, why: Why) -> Why {
@@ -312,7 +319,12 @@ impl<'a> Watch<'a> {
         }
         let limits = &self.plan.limits;
         if self.keeper.group.is_none() {
-            let memory = tree::memory(&tree, limits.memory, until);
+            // Under Landlock alone the program has no file system of its own.
+            let files = match self.plan.backend {
+                Backend::Namespaces => Some(self.in_memory.iter().map(tree::held).sum()),
+                Backend::Landlock => None,
+            };
+            let memory = tree::memory(&tree, files, limits.memory, until);
             self.peak = self.peak.max(memory);
             if memory > limits.memory {
                 return Some(Why::Memory);
