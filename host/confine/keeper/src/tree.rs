@@ -2,13 +2,19 @@
 
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::time::{Duration, Instant};
 
 /// Bytes for each file at least: a limit in bytes alone would let empty files fill memory.
 pub(crate) const BYTES_PER_FILE: u64 = 4096;
+/// Bytes in a pipe of the usual size.
+const PIPE: u64 = 64 << 10;
+/// Bytes of the message by which a socket may hold more than its limit.
+const LAST_MESSAGE: u64 = 64 << 10;
 /// Processes looked at in one go; more than any limit allows.
 const MOST: usize = 100_000;
 
@@ -108,6 +114,49 @@ pub(crate) fn memory(tree: &Tree, files: Option<u64>, most: u64, until: Instant)
         exact += own_pages(id, shared).unwrap_or_else(|| account.pages(shared));
     }
     exact
+}
+
+/// Bytes that the kernel may hold for these processes in sockets and pipes. It says nowhere how much it does, so each
+/// counts as the most that it can hold; no program without a control group may make one that holds more.
+///
+/// In a network namespace of its own, `first` is a process in it, and the kernel tells the number of all sockets.
+/// Elsewhere one that is on its way to another process does not show; the kernel allows a
+/// user as many of these as a process may have open.
+pub(crate) fn buffers(tree: &Tree, first: Option<i32>) -> u64 {
+    let (mut sockets, mut pipes) = (HashSet::new(), HashSet::new());
+    for id in tree.ids() {
+        let Ok(handles) = fs::read_dir(format!("/proc/{id}/fd")) else {
+            continue;
+        };
+        for meta in handles.flatten().map(|handle| fs::metadata(handle.path())) {
+            let Ok(meta) = meta else { continue };
+            let identity = (meta.dev(), meta.ino());
+            if meta.file_type().is_socket() {
+                sockets.insert(identity);
+            } else if meta.file_type().is_fifo() {
+                pipes.insert(identity);
+            }
+        }
+    }
+    let all = first.and_then(sockets_of).unwrap_or(0);
+    let sockets = all.max(sockets.len() as u64);
+    sockets * (send_buffer() + LAST_MESSAGE) + pipes.len() as u64 * PIPE
+}
+
+/// The sockets in the network namespace of a process.
+fn sockets_of(process: i32) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{process}/net/sockstat")).ok()?;
+    let mut lines = text.lines();
+    let used = lines.find_map(|line| line.strip_prefix("sockets: used "))?;
+    used.trim().parse().ok()
+}
+
+/// Bytes that may wait in a socket before the kernel takes no more.
+fn send_buffer() -> u64 {
+    const USUAL: u64 = 212_992;
+    let text = fs::read_to_string("/proc/sys/net/core/wmem_default").ok();
+    text.and_then(|text| text.trim().parse().ok())
+        .unwrap_or(USUAL)
 }
 
 /// Bytes in a file system in memory.
@@ -221,7 +270,6 @@ pub(crate) fn cpu(tree: &Tree) -> Duration {
 
 /// Processes and threads that a user has.
 pub(crate) fn count_of(user: u32) -> u64 {
-    use std::os::unix::fs::MetadataExt as _;
     let Ok(processes) = fs::read_dir("/proc") else {
         return 0;
     };

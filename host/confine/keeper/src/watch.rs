@@ -329,6 +329,12 @@ impl<'a> Watch<'a> {
             if memory > limits.memory {
                 return Some(Why::Memory);
             }
+            let own_network = self.plan.backend == Backend::Namespaces && !self.plan.network;
+            let buffers = tree::buffers(&tree, own_network.then_some(self.pid));
+            if memory + buffers > limits.memory {
+                self.peak = self.peak.max(memory + buffers);
+                return Some(Why::Memory);
+            }
         }
         // Without namespaces the scratch directory is one of the machine's.
         if let Some(scratch) = &self.scratch

@@ -353,6 +353,47 @@ mod tests {
     }
 
     #[test]
+    fn sockets_and_pipes_grow_only_where_a_control_group_counts_them() {
+        use program::tests::{call, run};
+        for (backend, network, memory) in kinds() {
+            let program = compile(&answers(backend, network, memory), libc::ENOSYS);
+            let answer = |number: i64, arguments: [i32; 3]| {
+                let number = u32::try_from(number).unwrap_or(u32::MAX);
+                let [a, b, c] = arguments.map(|argument| u64::from(argument.cast_unsigned()));
+                run(&program, &call(number, [a, b, c, 0, 0, 0]))
+            };
+            let allow = libc::SECCOMP_RET_ALLOW;
+            let grown = match memory {
+                Memory::InGroup => allow,
+                Memory::InProcesses => libc::SECCOMP_RET_ERRNO | libc::EPERM.cast_unsigned(),
+            };
+            let set = |option: i32| answer(libc::SYS_setsockopt, [3, libc::SOL_SOCKET, option]);
+            for option in [
+                libc::SO_SNDBUF,
+                libc::SO_RCVBUF,
+                libc::SO_SNDBUFFORCE,
+                libc::SO_RCVBUFFORCE,
+            ] {
+                assert_eq!(set(option), grown, "{option}");
+            }
+            assert_eq!(set(libc::SO_REUSEADDR), allow);
+            let tcp = [3, libc::IPPROTO_TCP, libc::TCP_NODELAY];
+            assert_eq!(answer(libc::SYS_setsockopt, tcp), allow);
+            let control = |command: i32| answer(libc::SYS_fcntl, [3, command, 0]);
+            assert_eq!(control(libc::F_SETPIPE_SZ), grown);
+            for command in [
+                libc::F_DUPFD,
+                libc::F_SETFL,
+                libc::F_OFD_SETLKW,
+                libc::F_DUPFD_CLOEXEC,
+                libc::F_GETPIPE_SZ,
+            ] {
+                assert_eq!(control(command), allow, "{command}");
+            }
+        }
+    }
+
+    #[test]
     fn memory_is_shared_without_a_file_only_where_a_control_group_counts_it() {
         use program::tests::{call, run};
         for (backend, network, memory) in kinds() {
