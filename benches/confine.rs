@@ -147,6 +147,8 @@ mod linux {
     async fn confined(confinement: &Confinement, scratch: &Path) -> Result<Stopped> {
         let job = Job {
             program: "/bin/bash".into(),
+            checked: None,
+            script: None,
             arguments: ["-c", ":"].map(Into::into).into(),
             environment: Vec::new(),
             directory: "/".into(),

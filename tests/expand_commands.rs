@@ -3,6 +3,7 @@
 use crate::expand::{EVENTS, events, expand, marker, place};
 use crate::folder::needs;
 use crate::library::{block_on, host, skill};
+use crate::place::{End, Place};
 use libtest_mimic::Trial;
 use skillrun::{Answer, Decision, Expander, Host, Piece, Policy, Request};
 use std::path::Path;
@@ -20,6 +21,8 @@ mod commands {
         r9s_phase_3_a_command_runs_only_if_the_policy_names_it,
         a_command_gets_what_every_skill_gets_and_nothing_else,
         there_is_no_shell_behind_a_command,
+        a_command_that_is_a_script_runs_as_the_kernel_runs_it,
+        a_command_that_others_may_change_is_refused,
         a_yes_to_a_command_is_for_its_arguments,
         a_yes_in_session_to_a_command_is_for_that_command,
         answers_in_a_file_stand_for_a_yes_to_a_command,
@@ -144,6 +147,62 @@ fn there_is_no_shell_behind_a_command() {
         std::fs::read_dir(place.path("workspace")).unwrap().count(),
         0
     );
+}
+
+/// A command of the test's own, in a mount namespace where `/usr/local/bin` is a directory of the test's.
+fn with_own_commands(place: &Place, words: &[&str]) -> End {
+    let mut command = place.program("/usr/bin/unshare");
+    command.args(["--mount", "--propagation", "private"]);
+    if !rustix::process::geteuid().is_root() {
+        command.arg("--map-root-user");
+    }
+    let bind = "mount --bind commands /usr/local/bin && exec \"$@\"";
+    command
+        .args(["/bin/sh", "-c", bind, "sh"])
+        .arg(env!("CARGO_BIN_EXE_skillrun"))
+        .args(words)
+        .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
+        .stdin(std::fs::File::open(place.path("text")).unwrap());
+    place.end_of(&mut command)
+}
+
+fn own_command(place: &Place, script: &str, mode: u32) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let path = place.write("commands/own-command", script);
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    place.write("text", "!{own-command 'a b'}");
+}
+
+fn a_command_that_is_a_script_runs_as_the_kernel_runs_it() {
+    let place = place();
+    let words = ["expand", "-y", "--allow", "run:own-command"];
+    let script =
+        "#! /bin/bash -u  \necho \"$0|$1|$-|${BASH_SOURCE[0]}\"; tail -n 1 \"$0\"\n# end\n";
+    own_command(&place, script, 0o755);
+    let end = with_own_commands(&place, &words);
+    let own = "/usr/local/bin/own-command";
+    let told = format!("{own}|a b|huB|{own}\n# end");
+    assert_eq!((end.stderr.as_str(), end.stdout), ("", told));
+    own_command(&place, "#!bash\n", 0o755);
+    let end = with_own_commands(&place, &words);
+    let why = "error: the command `own-command`: its first line names no interpreter by an absolute path\n";
+    assert_eq!((end.stdout.as_str(), end.stderr.as_str()), ("", why));
+}
+
+fn a_command_that_others_may_change_is_refused() {
+    let place = place();
+    let words = ["expand", "-y", "--allow", "run:own-command"];
+    let script = "#!/bin/sh\necho ran\n";
+    for mode in [0o775, 0o757] {
+        own_command(&place, script, mode);
+        let end = with_own_commands(&place, &words);
+        let why = "refused: the command `own-command`: others than its owner may change \
+                   `/usr/local/bin/own-command`\nhint: make it writable by its owner alone\n";
+        assert_eq!((end.stdout.as_str(), end.stderr.as_str()), ("", why));
+    }
+    own_command(&place, script, 0o755);
+    let end = with_own_commands(&place, &words);
+    assert_eq!((end.stdout.as_str(), end.stderr.as_str()), ("ran", ""));
 }
 
 /// The decision on a marker, under a policy that asks.

@@ -11,7 +11,7 @@ use std::process::{Child, Command};
 /// A trial that needs more than a script.
 type Ending = fn(Way) -> Result<(), String>;
 
-pub(super) const ALL: [(&str, Ending); 7] = [
+pub(super) const ALL: [(&str, Ending); 9] = [
     ("everything_dies_with_a_host_that_is_killed", killed),
     ("everything_is_gone_once_the_run_is_dropped", dropped),
     (
@@ -33,6 +33,11 @@ pub(super) const ALL: [(&str, Ending); 7] = [
     (
         "a_program_has_no_more_than_its_host_and_no_turn_before_others",
         limited,
+    ),
+    ("a_script_is_opened_as_it_was_checked", checked_script),
+    (
+        "a_program_replaced_after_it_was_checked_is_not_started",
+        checked_program,
     ),
 ];
 
@@ -122,6 +127,46 @@ fn forgotten(way: Way) -> Result<(), String> {
         &output,
         "outside: unchanged\nlisteners: nobody came\nvictim: lives, nice 0\n\
          host: lives, nice 0\nleft: nothing\n",
+    )
+}
+
+fn checked_script(way: Way) -> Result<(), String> {
+    let place = Place::new(way);
+    place.write("skill/main.sh", "echo other\n");
+    let path = place.path("skill/main.sh");
+    let path = path.to_str().unwrap();
+    let output = place
+        .host("script")
+        .args(["/bin/bash", path])
+        .output()
+        .unwrap();
+    let text = "echo decided; echo \"$0\"; cat \"$0\"";
+    same(
+        &output,
+        &format!("decided\n{path}\n{text}\nended: Exited(0)\n"),
+    )
+}
+
+fn checked_program(way: Way) -> Result<(), String> {
+    let place = Place::new(way);
+    let program = place.path("skill/program");
+    std::fs::copy("/bin/echo", &program).unwrap();
+    place.give(&program);
+    let path = program.to_str().unwrap();
+    let start = || {
+        place
+            .host("program")
+            .args([path, "decided"])
+            .output()
+            .unwrap()
+    };
+    same(&start(), "decided\nended: Exited(0)\n")?;
+    std::fs::copy("/bin/true", place.path("other")).unwrap();
+    place.give(&place.path("other"));
+    let why = "it was replaced after it was checked";
+    same(
+        &start(),
+        &format!("unable: cannot execute `{path}`: {why}\n"),
     )
 }
 

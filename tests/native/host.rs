@@ -2,7 +2,7 @@
 
 use super::outside::Outside;
 use super::readings;
-use skillrun_confine::{Backend, Confinement, Job, Limits, Place, Running, Scratch, What};
+use skillrun_confine::{Backend, Confinement, Job, Limits, Place, Running, Scratch, Script, What};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -58,6 +58,8 @@ pub(crate) fn main(role: &str) -> ExitCode {
             "forget" => host.forget(command).await,
             "many" => host.many(command).await,
             "late" => host.late(command, "").await,
+            "script" => host.script(command).await,
+            "program" => host.program(command).await,
             "late, with low limits" => host.late(command, "# limits: files=256").await,
             other => panic!("no role `{other}`"),
         }
@@ -240,6 +242,40 @@ impl Host {
         println!("{:?}", running.ended().await.map(|end| end.stopped));
     }
 
+    /// Runs a script whose checked bytes are not those in its file.
+    async fn script(&self, command: Vec<OsString>) {
+        let mut job = self.job(command.clone(), "", self.mark(), "scratch");
+        job.script = Some(Script {
+            paths: vec![PathBuf::from(&command[1])],
+            contents: b"echo decided; echo \"$0\"; cat \"$0\"\n".to_vec(),
+        });
+        self.report(self.confinement.start(job).unwrap()).await;
+    }
+
+    /// Checks a program, replaces it if there is something to replace it by, and starts it.
+    async fn program(&self, command: Vec<OsString>) {
+        let mut job = self.job(command, "", self.mark(), "scratch");
+        job.checked = Some(File::open(&job.program).unwrap().into());
+        let other = self.root.join("other");
+        if other.exists() {
+            fs::rename(other, &job.program).unwrap();
+        }
+        self.report(self.confinement.start(job).unwrap()).await;
+    }
+
+    /// Prints what a program wrote and how it ended.
+    async fn report(&self, mut running: Running) {
+        drop(running.stdin.take());
+        let (stdout, stderr) = (running.stdout.take(), running.stderr.take());
+        let (stdout, stderr) = tokio::join!(collect(stdout), collect(stderr));
+        print!("{}", shown("stdout", &stdout, ""));
+        print!("{}", shown("stderr", &stderr, "stderr| "));
+        match running.ended().await {
+            Ok(end) => println!("ended: {:?}", end.stopped),
+            Err(unable) => println!("unable: {unable}"),
+        }
+    }
+
     fn mark(&self) -> Vec<(&'static str, String)> {
         vec![("ROOT", self.root.to_str().unwrap().into())]
     }
@@ -275,6 +311,17 @@ impl Host {
         environment: Vec<(&'static str, String)>,
         scratch: &str,
     ) -> Running {
+        let job = self.job(command, script, environment, scratch);
+        self.confinement.start(job).unwrap()
+    }
+
+    fn job(
+        &self,
+        command: Vec<OsString>,
+        script: &str,
+        environment: Vec<(&'static str, String)>,
+        scratch: &str,
+    ) -> Job {
         let mut command = command.into_iter();
         let asked = Asked::of(script);
         let place = |name: &str, writable| Place {
@@ -304,8 +351,10 @@ impl Host {
             }
             false => home,
         };
-        let job = Job {
+        Job {
             program: command.next().unwrap().into(),
+            checked: None,
+            script: None,
             arguments: command.collect(),
             environment: variables
                 .into_iter()
@@ -316,8 +365,7 @@ impl Host {
             scratch,
             network: asked.network,
             limits: asked.limits,
-        };
-        self.confinement.start(job).unwrap()
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 //! ordinary user: so a host can be killed, and what it finds afterwards is about one run alone. Each
 //! ordinary user is another one, so that none counts the processes of the others.
 
+mod checked;
 mod ends;
 mod host;
 mod outside;
@@ -94,6 +95,7 @@ impl Way {
 /// One trial for each script and way; those that cannot be here are ignored, and their kind says why.
 pub(crate) fn trials() -> Vec<Trial> {
     let mut trials = scripts::trials();
+    trials.extend(checked::trials());
     for way in Way::ALL {
         let missing = way.missing();
         let mut add =

@@ -11,6 +11,7 @@ trials! {
     a_native_script_rewritten_after_the_decision_is_not_what_runs,
     a_crash_of_a_native_script_is_an_error_in_the_log,
     the_outcome_of_a_native_script_says_what_held_it,
+    a_full_scratch_directory_is_within_the_memory_that_was_promised,
     without_namespaces_a_script_runs_unless_the_policy_demands_them,
     a_seal_that_another_program_takes_off_ends_the_run,
     a_policy_that_is_not_there_is_kept_away_and_stands_for_nothing,
@@ -116,8 +117,31 @@ fn the_outcome_of_a_native_script_says_what_held_it() {
     assert!(isolation["limits"]["memory"] == "hard" || isolation["limits"]["memory"] == "polled");
 }
 
+fn a_full_scratch_directory_is_within_the_memory_that_was_promised() {
+    let place = bash("exec head -c 67108864 /dev/zero > \"$TMPDIR/file\"\n");
+    let outcome = |memory: &str| {
+        let words = ["run", "./skill", "main.sh", "--json", "--memory", memory];
+        let end = place.end(&words);
+        serde_json::from_str::<serde_json::Value>(&end.stdout).unwrap()
+    };
+    // The twin: it fits into more.
+    let roomy = outcome("128MiB");
+    assert_eq!(roomy["status"], "exited", "{roomy}");
+    let limits = &roomy["isolation"]["limits"];
+    // What is only polled may be passed for a moment, and where the directory is not in memory it may be filled.
+    let layers = roomy["isolation"]["layers"].to_string();
+    if limits["memory"] != "hard" || !layers.contains("mount_namespace") {
+        return;
+    }
+    let narrow = outcome("64MiB");
+    assert_eq!(narrow["status"], "out_of_memory", "{narrow}");
+    assert_eq!(narrow["stderr"], "Out of memory: the limit is 64MiB\n");
+    let peak = narrow["usage"]["peak_memory_bytes"].as_u64().unwrap();
+    assert!(peak <= 64 << 20, "{peak}");
+}
+
 /// The binary of an ordinary user who can make no namespaces.
-fn without_namespaces(place: &Place, words: &[&str]) -> std::process::Command {
+pub(super) fn without_namespaces(place: &Place, words: &[&str]) -> std::process::Command {
     use std::os::unix::process::CommandExt as _;
     let plain = place.unprivileged_command(words);
     let close = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";

@@ -71,6 +71,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let environment = environment.map(|(name, value)| (name.into(), value));
     let mut running = confinement.start(Job {
         program,
+        checked: None,
+        script: None,
         arguments: words.collect(),
         environment: environment.into(),
         directory: home,

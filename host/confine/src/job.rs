@@ -16,6 +16,10 @@ pub type Handle = std::os::windows::io::OwnedHandle;
 pub struct Job {
     /// The executable.
     pub program: PathBuf,
+    /// The executable as it was checked. If its path leads to another file by then, nothing is started.
+    pub checked: Option<Handle>,
+    /// The script that the executable opens, if it was checked.
+    pub script: Option<Script>,
     /// Its arguments, without its name.
     pub arguments: Vec<OsString>,
     /// Its whole environment.
@@ -30,6 +34,16 @@ pub struct Job {
     pub network: bool,
     /// How much it may use.
     pub limits: Limits,
+}
+
+/// A script that was read before its interpreter starts. The interpreter gets these bytes when it opens one of
+/// the paths, whatever file is there by then.
+#[derive(Debug)]
+pub struct Script {
+    /// Absolute paths at which the program sees it.
+    pub paths: Vec<PathBuf>,
+    /// Its bytes.
+    pub contents: Vec<u8>,
 }
 
 /// A directory or file granted to a program. A read-only one in a writable one stays read-only.

@@ -36,22 +36,26 @@ pub(crate) struct Executable(File);
 
 impl Executable {
     pub(crate) fn load() -> Result<Self, Unable> {
-        let load = || {
-            let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-            let named = |flags| memfd_create("skillrun-keeper", flags);
-            // Kernels before 6.3 do not know the flag and need none.
-            let memory = named(flags | MemfdFlags::EXEC).or_else(|_| named(flags))?;
-            let mut file = File::from(memory);
-            file.write_all(ELF)?;
-            let seals = SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
-            fcntl_add_seals(&file, seals)?;
-            Ok(file)
-        };
-        load().map(Self).map_err(|error: io::Error| Unable {
-            step: "load the keeper".into(),
-            why: error.to_string(),
-        })
+        sealed("skillrun-keeper", ELF)
+            .map(Self)
+            .map_err(|error: io::Error| Unable {
+                step: "load the keeper".into(),
+                why: error.to_string(),
+            })
     }
+}
+
+/// A file in memory that nobody can change.
+pub(crate) fn sealed(name: &str, contents: &[u8]) -> io::Result<File> {
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let named = |flags| memfd_create(name, flags);
+    // Kernels before 6.3 do not know the flag and need none.
+    let memory = named(flags | MemfdFlags::EXEC).or_else(|_| named(flags))?;
+    let mut file = File::from(memory);
+    file.write_all(contents)?;
+    let seals = SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
+    fcntl_add_seals(&file, seals)?;
+    Ok(file)
 }
 
 /// A keeper process. Dropped, it ends whatever it keeps, and is waited for.

@@ -13,6 +13,7 @@
 //! | other files | are not there | cannot be opened |
 //! | other processes | are not there | show in `/proc`, cannot be touched |
 //! | network | a namespace without any | no sockets |
+//! | its script | opened as it was checked, whatever is at its path | the same |
 //! | its end | the kernel ends all its processes | the keeper kills until none is left |
 //! | scratch | a file system in memory, with a size | a directory, polled |
 //!
@@ -26,6 +27,8 @@
 //! std::fs::create_dir(&folder)?;
 //! let running = confinement.start(Job {
 //!     program: "/usr/bin/sort".into(),
+//!     checked: None,
+//!     script: None,
 //!     arguments: vec!["-n".into()],
 //!     environment: Vec::new(),
 //!     directory: "/".into(),
@@ -73,7 +76,7 @@ mod other;
 
 #[cfg(target_os = "linux")]
 pub use capture::Captured;
-pub use job::{Handle, Job, Place, Scratch, What};
+pub use job::{Handle, Job, Place, Scratch, Script, What};
 #[cfg(target_os = "linux")]
 pub use linux::{Confinement, Running, is_shown};
 #[cfg(not(target_os = "linux"))]

@@ -1,8 +1,8 @@
 //! Starting a program, and waiting for its end.
 
-use crate::filter::{Memory, filter};
-use crate::keeper::{Executable, Keeper, whole_message};
-use crate::{Backend, End, Job, Limits, Place, Unable, Unavailable, What};
+use crate::filter::{Memory, filter, opens};
+use crate::keeper::{Executable, Keeper, sealed, whole_message};
+use crate::{Backend, End, Job, Limits, Place, Script, Unable, Unavailable, What};
 use skillrun_keeper::{MAX_PLACES, Plan, SYSTEM};
 use std::ffi::OsString;
 use std::fs::File;
@@ -265,6 +265,20 @@ fn plan(backend: Backend, job: Job) -> Result<(Plan, Vec<OwnedFd>), Unable> {
         });
     }
     handles.push(job.scratch.handle);
+    let script = job.script.map(|script| {
+        let copy = sealed("script", &script.contents);
+        handles.push(
+            copy.map_err(|error| unable("copy the script", error.to_string()))?
+                .into(),
+        );
+        Ok(skillrun_keeper::Script {
+            paths: script.paths.iter().map(|path| bytes(path)).collect(),
+            filter: opens(),
+        })
+    });
+    let script = script.transpose()?;
+    let program_is_checked = job.checked.is_some();
+    handles.extend(job.checked);
     let own = |text: OsString| text.into_vec();
     let mut arguments = vec![bytes(&job.program)];
     arguments.extend(job.arguments.into_iter().map(own));
@@ -272,6 +286,8 @@ fn plan(backend: Backend, job: Job) -> Result<(Plan, Vec<OwnedFd>), Unable> {
     let plan = Plan {
         backend,
         program: bytes(&job.program),
+        program_is_checked,
+        script,
         arguments,
         environment: environment
             .map(|(name, value)| (own(name), own(value)))
@@ -299,6 +315,12 @@ fn try_out(keeper: &mut Keeper, backend: Backend, places: Vec<Place>) -> Result<
     let (nothing, _) = open(Path::new("/dev/null"))?;
     let job = Job {
         program: PathBuf::new(),
+        checked: None,
+        // It exists nowhere, so it can only be opened if the keeper hands it over.
+        script: Some(Script {
+            paths: vec!["/skillrun-trial".into()],
+            contents: Vec::new(),
+        }),
         arguments: Vec::new(),
         environment: Vec::new(),
         directory: "/".into(),

@@ -24,6 +24,8 @@ fn in_each_backend(script: &str, input: &[u8], limit: u64, look: impl Fn(End, Ca
         let path = folder.path().canonicalize().unwrap();
         let job = Job {
             program: "/bin/sh".into(),
+            checked: None,
+            script: None,
             arguments: ["-c", script].map(Into::into).into(),
             environment: vec![("NAME".into(), "value".into())],
             directory: "/".into(),

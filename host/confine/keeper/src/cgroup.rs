@@ -13,8 +13,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const NAME: &str = "skillrun-";
-/// Shared memory that every run has besides its scratch directory, as the file tree says.
-const SHARED: u64 = 16 << 20;
 /// How often the removal of a group is tried: its last process may still be on its way out.
 const TRIES: u32 = 50;
 
@@ -67,14 +65,14 @@ impl Cgroup {
     /// Puts the limits of a plan in force.
     pub(crate) fn limit(&self, plan: &Plan) -> io::Result<()> {
         let write = |file: &str, value: String| fs::write(self.path.join(file), value);
-        // A scratch directory in memory has a limit of its own; the keeper, and the first process where
-        // there is one, are none of the program's.
-        let (scratch, others) = match plan.backend {
-            Backend::Namespaces => (plan.scratch.size, 2),
-            Backend::Landlock => (0, 1),
+        // What is in a scratch directory in memory, and in `/dev/shm`, counts as memory too: the number that was
+        // promised holds for all of it.
+        let memory = plan.limits.memory;
+        // The keeper, and the first process where there is one, are none of the program's.
+        let others = match plan.backend {
+            Backend::Namespaces => 2,
+            Backend::Landlock => 1,
         };
-        let memory = plan.limits.memory.saturating_add(scratch);
-        let memory = memory.saturating_add(SHARED);
         match self.version {
             Version::One => {
                 // Absent where there is no swap that counts; never below the other.
@@ -280,6 +278,8 @@ mod tests {
         let mut plan = Plan {
             backend: Backend::Namespaces,
             program: Vec::new(),
+            program_is_checked: false,
+            script: None,
             arguments: Vec::new(),
             environment: Vec::new(),
             directory: Vec::new(),
@@ -304,13 +304,13 @@ mod tests {
         group.limit(&plan).unwrap();
         assert_eq!(
             (read("memory.max"), read("pids.max")),
-            (mib(64 + 1 + 16), "18".into())
+            (mib(64), "18".into())
         );
         plan.backend = Backend::Landlock;
         group.limit(&plan).unwrap();
         assert_eq!(
             (read("memory.max"), read("pids.max")),
-            (mib(64 + 16), "17".into())
+            (mib(64), "17".into())
         );
         assert_eq!(read("memory.swap.max"), "0");
         fs::remove_dir_all(&group.path).unwrap();

@@ -21,6 +21,7 @@ use std::ffi::OsStr;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
@@ -65,10 +66,11 @@ pub(crate) fn run(
         plan.limits.processes = u32::try_from(most).unwrap_or(u32::MAX);
     }
     let (listener, teller) = pipe().step("make a pipe")?;
+    let (own, theirs) = UnixStream::pair().step("make a socket")?;
     let program = match sys::fork(0).step("start a process")? {
         Fork::Child => {
-            drop(listener);
-            become_program(&plan, &handles, output.take(), &ids, &teller)
+            drop((listener, own));
+            become_program(&plan, &handles, output.take(), &ids, (&teller, &theirs))
         }
         Fork::Parent(program) => program,
     };
@@ -76,9 +78,11 @@ pub(crate) fn run(
         places,
         stdin,
         scratch,
+        script,
         plan: _,
+        program: _,
     } = handles;
-    drop((teller, stdin));
+    drop((teller, theirs, stdin));
     if !plan.is_trial() {
         *output = None;
     }
@@ -94,6 +98,8 @@ pub(crate) fn run(
         }
     };
     watch.scratch = Some(scratch);
+    watch.from_program = Some(own.into());
+    watch.script = script;
     let why = watch.until_it_ends();
     let time = watch.time();
     let (status, cpu, peak) = end_all(program, why)?;
@@ -182,7 +188,7 @@ fn become_program(
     handles: &Handles,
     output: Option<Output>,
     ids: &Ids,
-    teller: &Teller,
+    (teller, keeper): (&Teller, &UnixStream),
 ) -> ! {
     let rights = match ids.private {
         true => Rights::Files {
@@ -197,7 +203,10 @@ fn become_program(
         std::process::exit(1);
     }
     let unable = match rules(plan, handles) {
-        Ok(rules) => lockdown::become_program(plan, handles, output, rules, rights, teller),
+        Ok(rules) => {
+            let keeper = (teller, keeper.as_fd());
+            lockdown::become_program(plan, handles, output, rules, rights, keeper)
+        }
         Err(unable) => unable,
     };
     teller.tell_unable(unable);

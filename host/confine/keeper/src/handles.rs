@@ -24,6 +24,10 @@ pub(crate) struct Handles {
     /// One for each place; none for one that is not there.
     pub(crate) places: Vec<Option<OwnedFd>>,
     pub(crate) scratch: OwnedFd,
+    /// The checked bytes of the script.
+    pub(crate) script: Option<OwnedFd>,
+    /// The executable as it was checked.
+    pub(crate) program: Option<OwnedFd>,
 }
 
 impl Handles {
@@ -32,7 +36,7 @@ impl Handles {
         from: BorrowedFd<'_>,
         comes: impl Fn(&Place) -> bool,
     ) -> io::Result<(Plan, Self)> {
-        let mut handles = sys::receive_handles(from, MAX_PLACES + 3)?.into_iter();
+        let mut handles = sys::receive_handles(from, MAX_PLACES + 5)?.into_iter();
         let mut next = || handles.next().ok_or(io::ErrorKind::InvalidData);
         let mut file = File::from(next()?);
         let stdin = next()?;
@@ -48,6 +52,8 @@ impl Handles {
             stdin,
             places,
             scratch: next()?,
+            script: plan.script.is_some().then(&mut next).transpose()?,
+            program: plan.program_is_checked.then(&mut next).transpose()?,
         };
         Ok((plan, handles))
     }
@@ -57,13 +63,19 @@ impl Handles {
         let mut all = vec![self.plan.as_fd(), self.stdin.as_fd()];
         all.extend(self.places.iter().flatten().map(OwnedFd::as_fd));
         all.push(self.scratch.as_fd());
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(253))];
-        let mut buffer = SendAncillaryBuffer::new(&mut space);
-        if !buffer.push(SendAncillaryMessage::ScmRights(&all)) {
-            return Err(io::ErrorKind::InvalidInput.into());
-        }
-        let byte = [IoSlice::new(&[0])];
-        sendmsg(to, &byte, &mut buffer, SendFlags::NOSIGNAL)?;
-        Ok(())
+        all.extend(self.script.iter().chain(&self.program).map(OwnedFd::as_fd));
+        send(to, &all)
     }
+}
+
+/// Sends handles with one byte.
+pub(crate) fn send(to: impl AsFd, handles: &[BorrowedFd<'_>]) -> io::Result<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(253))];
+    let mut buffer = SendAncillaryBuffer::new(&mut space);
+    if !buffer.push(SendAncillaryMessage::ScmRights(handles)) {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let byte = [IoSlice::new(&[0])];
+    sendmsg(to, &byte, &mut buffer, SendFlags::NOSIGNAL)?;
+    Ok(())
 }

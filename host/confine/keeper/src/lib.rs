@@ -10,7 +10,7 @@
 mod plan;
 mod report;
 
-pub use plan::{Backend, Limits, Missing, Place, Plan, Scratch};
+pub use plan::{Backend, Limits, Missing, Place, Plan, Scratch, Script};
 pub use report::{End, Hold, Holds, Layer, Message, Report, Spent, Stopped};
 
 /// Bytes that one message may have.

@@ -1,15 +1,15 @@
 //! The last steps before a program takes over: its limits, its rights, Landlock, seccomp. Then what it
 //! could do is tried, and only if nothing of that is possible does it start.
 
-use crate::handles::{Handles, Output};
+use crate::handles::{self, Handles, Output};
 use crate::pipe::{Teller, Word};
-use crate::sys;
 use crate::unable::{Step as _, Unable};
+use crate::{script, sys};
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, PathBeneath,
     Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, RulesetStatus, Scope,
 };
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Mode, OFlags, fstat};
 use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, Gid, Resource, Rlimit, Signal, Uid, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets};
@@ -88,16 +88,17 @@ pub(crate) enum Rights {
     },
 }
 
-/// Turns this process into the program; returns only if that failed.
+/// Turns this process into the program; returns only if that failed. What the keeper needs to watch it
+/// goes through `keeper`, a socket.
 pub(crate) fn become_program(
     plan: &Plan,
     handles: &Handles,
     output: Option<Output>,
     rules: Vec<Rule>,
     rights: Rights,
-    teller: &Teller,
+    (teller, keeper): (&Teller, BorrowedFd<'_>),
 ) -> Unable {
-    match restrict(plan, handles, output, rules, rights) {
+    match restrict(plan, handles, output, rules, rights, keeper) {
         Ok(()) => {}
         Err(unable) => return unable,
     }
@@ -107,6 +108,9 @@ pub(crate) fn become_program(
         std::thread::sleep(plan.limits.time);
         std::process::exit(0);
     };
+    if let Some(checked) = &handles.program {
+        return execute_checked(plan, checked);
+    }
     let os = |bytes: &[u8]| OsStr::from_bytes(bytes).to_owned();
     let error = Command::new(os(&plan.program))
         .arg0(os(name))
@@ -124,12 +128,36 @@ pub(crate) fn become_program(
     )
 }
 
+/// Executes the program through a handle, if its path still leads to the file that was checked.
+fn execute_checked(plan: &Plan, checked: &OwnedFd) -> Unable {
+    let step = || format!("execute `{}`", String::from_utf8_lossy(&plan.program));
+    let execute = || -> io::Result<()> {
+        // Opened anew, because the checked handle may be on a mount that the program does not see.
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let program = rustix::fs::open(plan.program.as_slice(), flags, Mode::empty())?;
+        let (was, is) = (fstat(checked)?, fstat(&program)?);
+        if (was.st_dev, was.st_ino) != (is.st_dev, is.st_ino) {
+            return Err(io::Error::other("it was replaced after it was checked"));
+        }
+        let arguments = plan.arguments.iter().map(|argument| sys::text(argument));
+        let arguments = arguments.collect::<io::Result<Vec<_>>>()?;
+        let variables = plan.environment.iter();
+        let variables =
+            variables.map(|(name, value)| sys::text(&[name.as_slice(), b"=", value].concat()));
+        let variables = variables.collect::<io::Result<Vec<_>>>()?;
+        Err(sys::execute(program.as_fd(), &arguments, &variables))
+    };
+    let why = execute().err().map(|error| error.to_string());
+    Unable::new(step(), why.unwrap_or_default())
+}
+
 fn restrict(
     plan: &Plan,
     handles: &Handles,
     output: Option<Output>,
     rules: Vec<Rule>,
     rights: Rights,
+    keeper: BorrowedFd<'_>,
 ) -> Result<(), Unable> {
     rustix::process::setsid().step("start a session")?;
     sys::reset_signals();
@@ -148,9 +176,31 @@ fn restrict(
     rustix::thread::set_no_new_privs(true).step("give up new privileges")?;
     landlock(plan, &rules)?;
     drop(rules);
-    let keeper = rustix::process::getppid();
+    let parent = rustix::process::getppid();
+    hand_over(plan, keeper)?;
     sys::filter_calls(&plan.filter).step("filter calls")?;
-    attempt(plan, keeper)
+    attempt(plan, parent)?;
+    script::check(plan, handles.script.as_ref())
+}
+
+/// Sends the keeper the calls that it is to answer, and the file systems whose contents are memory.
+fn hand_over(plan: &Plan, keeper: BorrowedFd<'_>) -> Result<(), Unable> {
+    let mut all = Vec::new();
+    if let Some(script) = &plan.script {
+        let calls = sys::report_calls(&script.filter);
+        all.push(calls.step("report what the program opens")?);
+    }
+    if plan.backend == Backend::Namespaces {
+        for path in [plan.scratch.at.as_slice(), b"/dev/shm"] {
+            let flags = OFlags::PATH | OFlags::CLOEXEC;
+            all.push(rustix::fs::open(path, flags, Mode::empty()).step_on("open", path)?);
+        }
+    }
+    let all: Vec<BorrowedFd<'_>> = all.iter().map(OwnedFd::as_fd).collect();
+    match all.as_slice() {
+        [] => Ok(()),
+        all => handles::send(keeper, all).step("tell the keeper what to watch"),
+    }
 }
 
 fn limit(plan: &Plan) -> Result<(), Unable> {

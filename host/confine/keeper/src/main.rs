@@ -29,6 +29,8 @@ mod room;
 #[cfg(target_os = "linux")]
 mod root;
 #[cfg(target_os = "linux")]
+mod script;
+#[cfg(target_os = "linux")]
 mod seal;
 #[cfg(target_os = "linux")]
 mod sys;

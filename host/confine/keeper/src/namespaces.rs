@@ -14,6 +14,7 @@ use crate::tree::{self, Tree};
 use crate::unable::{Step as _, Unable};
 use crate::watch::{Watch, Why, verdict};
 use skillrun_keeper::{End, Hold, Holds, Layer, Plan};
+use std::os::fd::OwnedFd;
 
 pub(crate) fn run(
     keeper: &Keeper,
@@ -41,17 +42,26 @@ pub(crate) fn run(
     }
     // If it is not there to take them, it has told why.
     let _ = room.enter(&handles);
+    let script = handles.script.take();
     drop(handles);
-    let end = watch_over(keeper, plan, &mut room, seals);
+    let end = watch_over(keeper, plan, &mut room, seals, script);
     drop(stand_ins);
     end
 }
 
-fn watch_over(keeper: &Keeper, plan: &Plan, room: &mut Room, seals: Seals) -> Result<End, Unable> {
+fn watch_over(
+    keeper: &Keeper,
+    plan: &Plan,
+    room: &mut Room,
+    seals: Seals,
+    script: Option<OwnedFd>,
+) -> Result<End, Unable> {
     let ids = *room.ids();
     let listener = room.listener.take();
     let listener = listener.ok_or_else(|| Unable::new("enter a room", "it was entered before"))?;
     let mut watch = Watch::new(keeper, plan, room.first(), listener, seals)?;
+    watch.from_program = Some(room.from_program().step("watch the program")?);
+    watch.script = script;
     let mut why = watch.until_it_ends();
     // What the kernel ends with the first process is counted nowhere.
     let running = tree::cpu(&Tree::below(rustix::process::getpid().as_raw_pid()));

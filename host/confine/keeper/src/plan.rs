@@ -25,13 +25,17 @@ impl Backend {
 /// One program and everything that it may touch.
 ///
 /// Handles travel beside it: standard input first, then one for each place that is open, then the
-/// scratch directory.
+/// scratch directory, then the script and the executable if these were checked.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Plan {
     /// How it is held.
     pub backend: Backend,
     /// The executable.
     pub program: Vec<u8>,
+    /// Whether the executable was checked: only the file whose handle travels along is started.
+    pub program_is_checked: bool,
+    /// The script that the executable opens, if it was checked.
+    pub script: Option<Script>,
     /// All arguments, the name of the program first; empty for a trial.
     pub arguments: Vec<Vec<u8>>,
     /// Names with their values.
@@ -50,6 +54,15 @@ pub struct Plan {
     pub filter: Vec<u8>,
     /// The one for where no control group counts memory.
     pub filter_without_group: Vec<u8>,
+}
+
+/// A script whose checked bytes travel as a handle of a sealed copy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Script {
+    /// Absolute paths by which the program opens it.
+    pub paths: Vec<Vec<u8>>,
+    /// The seccomp filter that reports the calls that open files for reading.
+    pub filter: Vec<u8>,
 }
 
 /// A directory or file granted to a program.
@@ -100,7 +113,7 @@ impl Plan {
 pub struct Limits {
     /// Wall-clock time.
     pub time: Duration,
-    /// Bytes of memory.
+    /// Bytes of memory, with what is in file systems in memory.
     pub memory: u64,
     /// Processes and threads at once.
     pub processes: u32,

@@ -21,7 +21,7 @@ use skillrun_keeper::{Place, Plan, SYSTEM};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -137,6 +137,11 @@ impl Room {
         self.first
     }
 
+    /// Where the program sends what the keeper needs to watch it.
+    pub(crate) fn from_program(&self) -> io::Result<OwnedFd> {
+        Ok(self.door.try_clone()?.into())
+    }
+
     /// Has the first process start the program.
     pub(crate) fn enter(&self, handles: &Handles) -> io::Result<()> {
         handles.send(&self.door)
@@ -171,8 +176,8 @@ struct First {
 
 impl First {
     fn live(mut self, shape: &Shape, door: UnixStream) -> ! {
-        match self.prepare(shape, door) {
-            Ok(Some((plan, handles))) => self.see_through(&plan, handles),
+        match self.prepare(shape, &door) {
+            Ok(Some((plan, handles))) => self.see_through(&plan, handles, door),
             // The keeper has no use for this room.
             Ok(None) => {}
             Err(unable) => self.teller.tell_unable(unable),
@@ -183,7 +188,7 @@ impl First {
     fn prepare(
         &mut self,
         shape: &Shape,
-        mut door: UnixStream,
+        mut door: &UnixStream,
     ) -> Result<Option<(Plan, Handles)>, Unable> {
         let die_with_keeper = || {
             rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
@@ -228,16 +233,16 @@ impl First {
     }
 
     /// Starts the program, and buries the dead until it has ended.
-    fn see_through(mut self, plan: &Plan, handles: Handles) {
+    fn see_through(mut self, plan: &Plan, handles: Handles, door: UnixStream) {
         let program = match sys::fork(0) {
-            Ok(Fork::Child) => self.become_program(plan, &handles),
+            Ok(Fork::Child) => self.become_program(plan, &handles, &door),
             Ok(Fork::Parent(program)) => program,
             Err(error) => {
                 let unable = Unable::new("start the program", error.to_string());
                 return self.teller.tell_unable(unable);
             }
         };
-        drop(handles);
+        drop((handles, door));
         self.output = None;
         // Nothing here needs a right any more.
         let _ = lockdown::give_up_rights(Rights::None);
@@ -276,11 +281,11 @@ impl First {
         rustix::thread::set_capabilities(None, again).step("keep the rights inside")
     }
 
-    fn become_program(self, plan: &Plan, handles: &Handles) -> ! {
+    fn become_program(self, plan: &Plan, handles: &Handles, door: &UnixStream) -> ! {
         let unable = match root::rules(plan) {
             Ok(rules) => {
-                let output = self.output;
-                lockdown::become_program(plan, handles, output, rules, Rights::None, &self.teller)
+                let (output, keeper) = (self.output, (&self.teller, door.as_fd()));
+                lockdown::become_program(plan, handles, output, rules, Rights::None, keeper)
             }
             Err(unable) => unable,
         };

@@ -122,6 +122,24 @@ fn change_mount(mount: BorrowedFd<'_>, set: u64, ids: u64, below: bool) -> io::R
 
 /// Puts a seccomp filter in force for this process and all it starts.
 pub(crate) fn filter_calls(program: &[u8]) -> io::Result<()> {
+    install_filter(program, 0).map(drop)
+}
+
+/// The same for a filter that reports calls: each waits for an answer through the handle returned.
+pub(crate) fn report_calls(program: &[u8]) -> io::Result<OwnedFd> {
+    let plain = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
+    // Kernels before 5.19 do not know the flag. There a signal interrupts a call that waits, as it does a slow one.
+    let uninterrupted = plain | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+    let handle = match install_filter(program, uninterrupted) {
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => install_filter(program, plain),
+        installed => installed,
+    };
+    let handle = i32::try_from(handle?).map_err(io::Error::other)?;
+    // SAFETY: the kernel made this handle for this call, and nothing else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(handle) })
+}
+
+fn install_filter(program: &[u8], flags: libc::c_ulong) -> io::Result<i64> {
     let count = program.len() / size_of::<libc::sock_filter>();
     let mut filter: Vec<libc::sock_filter> = Vec::with_capacity(count);
     for code in program.chunks_exact(size_of::<libc::sock_filter>()) {
@@ -142,11 +160,166 @@ pub(crate) fn filter_calls(program: &[u8]) -> io::Result<()> {
         libc::syscall(
             libc::SYS_seccomp,
             libc::SECCOMP_SET_MODE_FILTER,
-            0,
+            flags,
             &raw const program,
         )
     };
-    checked(done)
+    checked(done)?;
+    Ok(done)
+}
+
+/// A call that opens a file and waits for an answer.
+pub(crate) struct Call {
+    id: u64,
+    /// The thread that makes it.
+    pub(crate) process: u32,
+    /// The address of the path.
+    pub(crate) path: u64,
+    flags: u64,
+}
+
+/// Takes the next call. One of a process that has been killed is an error.
+pub(crate) fn next_call(calls: BorrowedFd<'_>) -> io::Result<Call> {
+    // SAFETY: all-zero bytes are a valid structure, which consists of integers; the kernel demands them.
+    let mut call: libc::seccomp_notif = unsafe { zeroed() };
+    let request = libc::SECCOMP_IOCTL_NOTIF_RECV;
+    // SAFETY: the structure is live and the one that this request fills.
+    let done = unsafe { libc::ioctl(calls.as_raw_fd(), request, &raw mut call) };
+    checked(done.into())?;
+    #[cfg(target_arch = "x86_64")]
+    let first = usize::from(i64::from(call.data.nr) != libc::SYS_open);
+    // Other architectures have only the call that takes a directory first.
+    #[cfg(not(target_arch = "x86_64"))]
+    let first = 1;
+    Ok(Call {
+        id: call.id,
+        process: call.pid,
+        path: call.data.args[first],
+        flags: call.data.args[first + 1],
+    })
+}
+
+/// Reads the memory of a process from the path of its call on; returns how many bytes there are.
+pub(crate) fn read_memory(call: &Call, into: &mut [u8]) -> io::Result<usize> {
+    let process = call.process.cast_signed();
+    let local = libc::iovec {
+        iov_base: into.as_mut_ptr().cast(),
+        iov_len: into.len(),
+    };
+    // The kernel reads up to the end of a part that it can read, so parts end where pages do.
+    const PAGE: u64 = 4096;
+    let (mut parts, mut from, mut left) = (Vec::new(), call.path, into.len());
+    while left > 0 {
+        let to_end = usize::try_from(PAGE - from % PAGE)
+            .unwrap_or(left)
+            .min(left);
+        parts.push(libc::iovec {
+            iov_base: std::ptr::without_provenance_mut(usize::try_from(from).unwrap_or(0)),
+            iov_len: to_end,
+        });
+        left -= to_end;
+        from = from.wrapping_add(to_end as u64);
+    }
+    // SAFETY: the local part is live memory that nothing else refers to. The others are addresses in another
+    // process, which the kernel checks.
+    let read = unsafe {
+        libc::process_vm_readv(
+            process,
+            &raw const local,
+            1,
+            parts.as_ptr(),
+            parts.len() as libc::c_ulong,
+            0,
+        )
+    };
+    usize::try_from(read).map_err(|_| io::Error::last_os_error())
+}
+
+/// Fails if a call no longer waits.
+pub(crate) fn check_call(calls: BorrowedFd<'_>, call: &Call) -> io::Result<()> {
+    let request = libc::SECCOMP_IOCTL_NOTIF_ID_VALID;
+    // SAFETY: the request reads a live number of this type.
+    let done = unsafe { libc::ioctl(calls.as_raw_fd(), request, &raw const call.id) };
+    checked(done.into())
+}
+
+/// Lets the kernel carry a call out.
+pub(crate) fn continue_call(calls: BorrowedFd<'_>, call: &Call) -> io::Result<()> {
+    let flags = libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+    answer_call(calls, call, 0, u32::try_from(flags).unwrap_or(0))
+}
+
+/// Has a call fail with this error.
+pub(crate) fn fail_call(calls: BorrowedFd<'_>, call: &Call, error: &io::Error) -> io::Result<()> {
+    let error = error.raw_os_error().unwrap_or(libc::EPERM);
+    answer_call(calls, call, -error, 0)
+}
+
+fn answer_call(calls: BorrowedFd<'_>, call: &Call, error: i32, flags: u32) -> io::Result<()> {
+    let mut answer = libc::seccomp_notif_resp {
+        id: call.id,
+        val: 0,
+        error,
+        flags,
+    };
+    let request = libc::SECCOMP_IOCTL_NOTIF_SEND;
+    // SAFETY: the structure is live and the one that this request reads.
+    let done = unsafe { libc::ioctl(calls.as_raw_fd(), request, &raw mut answer) };
+    checked(done.into())
+}
+
+/// Makes a copy of a handle the result of a call.
+pub(crate) fn answer_with_handle(
+    calls: BorrowedFd<'_>,
+    call: &Call,
+    handle: BorrowedFd<'_>,
+) -> io::Result<()> {
+    let close_on_exec = u64::from(libc::O_CLOEXEC.cast_unsigned());
+    let answer = libc::seccomp_notif_addfd {
+        id: call.id,
+        flags: u32::try_from(libc::SECCOMP_ADDFD_FLAG_SEND).unwrap_or(0),
+        srcfd: handle.as_raw_fd().cast_unsigned(),
+        newfd: 0,
+        newfd_flags: u32::try_from(call.flags & close_on_exec).unwrap_or(0),
+    };
+    let request = libc::SECCOMP_IOCTL_NOTIF_ADDFD;
+    // SAFETY: the structure is live and the one that this request reads.
+    let done = unsafe { libc::ioctl(calls.as_raw_fd(), request, &raw const answer) };
+    checked(done.into())
+}
+
+/// Has the kernel run whoever answers a call on the processor of whoever waits, if it can (Linux 6.6).
+pub(crate) fn wake_synchronously(calls: BorrowedFd<'_>) {
+    const SYNCHRONOUSLY: u64 = 1; // SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP
+    let request = libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS;
+    // SAFETY: the request takes a number, no address.
+    let _ = unsafe { libc::ioctl(calls.as_raw_fd(), request, SYNCHRONOUSLY) };
+}
+
+/// Becomes the program that a handle is open on; returns only if that failed.
+pub(crate) fn execute(
+    program: BorrowedFd<'_>,
+    arguments: &[CString],
+    environment: &[CString],
+) -> io::Error {
+    let list = |texts: &[CString]| {
+        let ends = std::iter::once(std::ptr::null());
+        let texts = texts.iter().map(|text| text.as_ptr());
+        texts.chain(ends).collect::<Vec<_>>()
+    };
+    let (arguments, environment) = (list(arguments), list(environment));
+    // SAFETY: both lists end with a null pointer, and their strings live until the call returns.
+    unsafe {
+        libc::syscall(
+            libc::SYS_execveat,
+            program.as_raw_fd(),
+            c"".as_ptr(),
+            arguments.as_ptr(),
+            environment.as_ptr(),
+            libc::AT_EMPTY_PATH,
+        );
+    }
+    io::Error::last_os_error()
 }
 
 /// The version of Landlock that the kernel has; 0 if none is in force.

@@ -2,12 +2,19 @@
 
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
+use std::collections::HashSet;
 use std::fs;
 use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::time::{Duration, Instant};
 
 /// Bytes for each file at least: a limit in bytes alone would let empty files fill memory.
 pub(crate) const BYTES_PER_FILE: u64 = 4096;
+/// Bytes in a pipe of the usual size.
+const PIPE: u64 = 64 << 10;
+/// Bytes of the message by which a socket may hold more than its limit.
+const LAST_MESSAGE: u64 = 64 << 10;
 /// Processes looked at in one go; more than any limit allows.
 const MOST: usize = 100_000;
 
@@ -85,53 +92,121 @@ fn numbers(text: &str) -> Vec<i32> {
 /// What relatives share is first counted for each, which is cheap and too much. Only if that is more
 /// than `most` is each page counted once, which costs a walk over all of them: until the result is clear,
 /// or the time is up.
-pub(crate) fn memory(tree: &Tree, most: u64, until: Instant) -> u64 {
+///
+/// `files` is what the program's own file systems in memory hold. All memory that its processes can share is in
+/// there, so what they have mapped of it is not counted again.
+pub(crate) fn memory(tree: &Tree, files: Option<u64>, most: u64, until: Instant) -> u64 {
+    let shared = files.is_none();
     let accounts = tree.ids().filter_map(|id| Some((id, account(id)?)));
     let accounts: Vec<(i32, Account)> = accounts.collect();
-    let rough = accounts.iter().map(|(_, account)| account.all()).sum();
+    let rough = accounts.iter().map(|(_, account)| account.all(shared));
+    let rough = rough.sum::<u64>() + files.unwrap_or(0);
     if rough <= most {
         return rough;
     }
-    let mut exact = accounts.iter().map(|(_, account)| account.tables).sum();
+    let tables = accounts.iter().map(|(_, account)| account.tables);
+    let mut exact = tables.sum::<u64>() + files.unwrap_or(0);
     for (id, account) in accounts {
         if exact > most || Instant::now() >= until {
             break;
         }
         // A process can close itself to such looks, but not to the others.
-        exact += own_pages(id).unwrap_or(account.pages);
+        exact += own_pages(id, shared).unwrap_or_else(|| account.pages(shared));
     }
     exact
 }
 
+/// Bytes that the kernel may hold for these processes in sockets and pipes. It says nowhere how much it does, so each
+/// counts as the most that it can hold; no program without a control group may make one that holds more.
+///
+/// In a network namespace of its own, `first` is a process in it, and the kernel tells the number of all sockets.
+/// Elsewhere one that is on its way to another process does not show; the kernel allows a
+/// user as many of these as a process may have open.
+pub(crate) fn buffers(tree: &Tree, first: Option<i32>) -> u64 {
+    let (mut sockets, mut pipes) = (HashSet::new(), HashSet::new());
+    for id in tree.ids() {
+        let Ok(handles) = fs::read_dir(format!("/proc/{id}/fd")) else {
+            continue;
+        };
+        for meta in handles.flatten().map(|handle| fs::metadata(handle.path())) {
+            let Ok(meta) = meta else { continue };
+            let identity = (meta.dev(), meta.ino());
+            if meta.file_type().is_socket() {
+                sockets.insert(identity);
+            } else if meta.file_type().is_fifo() {
+                pipes.insert(identity);
+            }
+        }
+    }
+    let all = first.and_then(sockets_of).unwrap_or(0);
+    let sockets = all.max(sockets.len() as u64);
+    sockets * (send_buffer() + LAST_MESSAGE) + pipes.len() as u64 * PIPE
+}
+
+/// The sockets in the network namespace of a process.
+fn sockets_of(process: i32) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{process}/net/sockstat")).ok()?;
+    let mut lines = text.lines();
+    let used = lines.find_map(|line| line.strip_prefix("sockets: used "))?;
+    used.trim().parse().ok()
+}
+
+/// Bytes that may wait in a socket before the kernel takes no more.
+fn send_buffer() -> u64 {
+    const USUAL: u64 = 212_992;
+    let text = fs::read_to_string("/proc/sys/net/core/wmem_default").ok();
+    text.and_then(|text| text.trim().parse().ok())
+        .unwrap_or(USUAL)
+}
+
+/// Bytes in a file system in memory.
+pub(crate) fn held(file_system: &OwnedFd) -> u64 {
+    let Ok(all) = rustix::fs::fstatfs(file_system) else {
+        return 0;
+    };
+    let size = u64::try_from(all.f_bsize).unwrap_or(0);
+    all.f_blocks.saturating_sub(all.f_bfree) * size
+}
+
 /// What the kernel has counted for a process, in bytes.
 pub(crate) struct Account {
-    /// Pages that are part of no file on a disk, in memory or swapped out.
-    pages: u64,
+    /// Pages that are part of no file, in memory or swapped out.
+    own: u64,
+    /// Pages of files in memory.
+    shared: u64,
     /// The tables of all its pages, its own or not.
     tables: u64,
 }
 
 impl Account {
-    fn all(&self) -> u64 {
-        self.pages + self.tables
+    /// All pages that are part of no file on a disk, with those of files in memory or without.
+    fn pages(&self, shared: bool) -> u64 {
+        self.own + if shared { self.shared } else { 0 }
+    }
+
+    fn all(&self, shared: bool) -> u64 {
+        self.pages(shared) + self.tables
     }
 }
 
 pub(crate) fn account(process: i32) -> Option<Account> {
     let text = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let pages = ["RssAnon", "RssShmem", "VmSwap", "HugetlbPages"];
     Some(Account {
-        pages: sum_of(&text, &pages)?,
+        own: sum_of(&text, &["RssAnon", "VmSwap", "HugetlbPages"])?,
+        shared: sum_of(&text, &["RssShmem"])?,
         tables: sum_of(&text, &["VmPTE"])?,
     })
 }
 
 /// Bytes in pages that are part of no file on a disk, those that others have too by their share.
-fn own_pages(process: i32) -> Option<u64> {
+fn own_pages(process: i32, shared: bool) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{process}/smaps_rollup")).ok()?;
-    let huge = ["Private_Hugetlb", "Shared_Hugetlb"];
-    let names = ["Pss_Anon", "Pss_Shmem", "SwapPss", huge[0], huge[1]];
-    sum_of(&text, &names)
+    let own = ["Pss_Anon", "SwapPss", "Private_Hugetlb", "Shared_Hugetlb"];
+    let of_files = match shared {
+        true => sum_of(&text, &["Pss_Shmem"])?,
+        false => 0,
+    };
+    Some(sum_of(&text, &own)? + of_files)
 }
 
 /// The bytes of all lines with these names; none if there is no such line.
@@ -195,7 +270,6 @@ pub(crate) fn cpu(tree: &Tree) -> Duration {
 
 /// Processes and threads that a user has.
 pub(crate) fn count_of(user: u32) -> u64 {
-    use std::os::unix::fs::MetadataExt as _;
     let Ok(processes) = fs::read_dir("/proc") else {
         return 0;
     };

@@ -3,6 +3,7 @@
 use crate::cgroup::Cgroup;
 use crate::linux::Keeper;
 use crate::pipe::{Listener, Word};
+use crate::script::Opens;
 use crate::seal::Seals;
 use crate::sys::{self, Wait};
 use crate::tree::{self, BYTES_PER_FILE, Tree};
@@ -54,6 +55,25 @@ pub(crate) enum Why {
     Unseen(&'static str),
 }
 
+/// What wakes a watch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    /// The program, or the first process, has ended.
+    Process,
+    /// The host gave up or died.
+    Control,
+    /// A child of the keeper has ended.
+    Ends,
+    /// Somebody inside tells something.
+    Words,
+    /// The program sends what is needed to watch it.
+    Program,
+    /// The program opens a file.
+    Opens,
+    /// Every process that could open one has ended.
+    NoOpens,
+}
+
 /// One program, watched.
 pub(crate) struct Watch<'a> {
     plan: &'a Plan,
@@ -64,6 +84,13 @@ pub(crate) struct Watch<'a> {
     seals: Seals,
     /// The scratch directory, where it is one of the machine's.
     pub(crate) scratch: Option<OwnedFd>,
+    /// Where the program sends what is needed to watch it.
+    pub(crate) from_program: Option<OwnedFd>,
+    /// The checked bytes of the script, until the program can be given them.
+    pub(crate) script: Option<OwnedFd>,
+    opens: Option<Opens>,
+    /// File systems of the program's own whose contents are memory.
+    in_memory: Vec<OwnedFd>,
     ends: OwnedFd,
     began: Option<Instant>,
     ended: Option<Instant>,
@@ -94,6 +121,10 @@ impl<'a> Watch<'a> {
             listener,
             seals,
             scratch: None,
+            from_program: None,
+            script: None,
+            opens: None,
+            in_memory: Vec::new(),
             ends: sys::ends_of_children().step("watch the program")?,
             began: None,
             ended: None,
@@ -137,28 +168,30 @@ impl<'a> Watch<'a> {
             }
             let wait = deadline.min(next_look);
             let wait = wait.saturating_duration_since(Instant::now());
-            let mut events = [
-                PollFd::new(&self.process, PollFlags::IN),
-                PollFd::new(&self.keeper.control, PollFlags::IN),
-                PollFd::new(&self.ends, PollFlags::IN),
-                PollFd::new(&self.listener, PollFlags::IN),
-            ];
-            // A pipe that nobody writes any more would wake it for ever.
-            let open = events.len() - usize::from(!self.listener.is_open());
-            let timeout = Timespec::try_from(wait).unwrap_or_default();
-            // Interrupted or not, what there is to see is seen in the next round.
-            let _ = poll(&mut events[..open], Some(&timeout));
-            let [process, control, ends, words] = events.map(|event| !event.revents().is_empty());
-            if words {
+            let happened = self.wait(wait);
+            if happened.contains(&Source::Words) {
                 self.listen();
             }
-            if ends {
+            if happened.contains(&Source::Program) {
+                self.receive();
+            }
+            if let Some(opens) = &mut self.opens
+                && happened.contains(&Source::Opens)
+            {
+                opens.serve();
+            }
+            if happened.contains(&Source::NoOpens) {
+                // Nobody is left to open anything.
+                self.opens = None;
+            }
+            if happened.contains(&Source::Ends) {
                 self.bury();
             }
-            if process || self.status.is_some() || self.unable.is_some() {
+            let ended = happened.contains(&Source::Process);
+            if ended || self.status.is_some() || self.unable.is_some() {
                 return self.end(Why::Ended);
             }
-            if control {
+            if happened.contains(&Source::Control) {
                 return self.end(Why::HostGone);
             }
             if self.plan.is_trial() && self.began.is_some() {
@@ -166,6 +199,58 @@ impl<'a> Watch<'a> {
                 return self.end(why);
             }
         }
+    }
+
+    /// Waits until something happens, for a limited time.
+    fn wait(&self, time: Duration) -> Vec<Source> {
+        let mut sources = vec![
+            (Source::Process, self.process.as_fd()),
+            (Source::Control, self.keeper.control.as_fd()),
+            (Source::Ends, self.ends.as_fd()),
+        ];
+        // A pipe that nobody writes any more would wake it for ever.
+        if self.listener.is_open() {
+            sources.push((Source::Words, self.listener.as_fd()));
+        }
+        let program = self
+            .from_program
+            .iter()
+            .map(|socket| (Source::Program, socket.as_fd()));
+        let opens = self
+            .opens
+            .iter()
+            .map(|opens| (Source::Opens, opens.as_fd()));
+        sources.extend(program.chain(opens));
+        let handles = sources.iter().map(|(_, handle)| *handle);
+        let events = handles.map(|handle| PollFd::from_borrowed_fd(handle, PollFlags::IN));
+        let mut events: Vec<PollFd<'_>> = events.collect();
+        let timeout = Timespec::try_from(time).unwrap_or_default();
+        // Interrupted or not, what there is to see is seen in the next round.
+        let _ = poll(&mut events, Some(&timeout));
+        let happened = sources.iter().zip(&events);
+        let happened = happened.filter(|(_, event)| !event.revents().is_empty());
+        let happened = happened.map(|((source, _), event)| match source {
+            Source::Opens if !event.revents().contains(PollFlags::IN) => Source::NoOpens,
+            source => *source,
+        });
+        happened.collect()
+    }
+
+    /// Receives what the program sends before it starts.
+    fn receive(&mut self) {
+        let Some(socket) = self.from_program.take() else {
+            return;
+        };
+        let Ok(handles) = sys::receive_handles(socket.as_fd(), 3) else {
+            return;
+        };
+        let mut handles = handles.into_iter();
+        if let Some(script) = self.script.take()
+            && let Some(calls) = handles.next()
+        {
+            self.opens = Some(Opens::new(self.plan, calls, script));
+        }
+        self.in_memory = handles.collect();
     }
 
     fn end(&mut self, why: Why) -> Why {
@@ -234,9 +319,20 @@ impl<'a> Watch<'a> {
         }
         let limits = &self.plan.limits;
         if self.keeper.group.is_none() {
-            let memory = tree::memory(&tree, limits.memory, until);
+            // Under Landlock alone the program has no file system of its own.
+            let files = match self.plan.backend {
+                Backend::Namespaces => Some(self.in_memory.iter().map(tree::held).sum()),
+                Backend::Landlock => None,
+            };
+            let memory = tree::memory(&tree, files, limits.memory, until);
             self.peak = self.peak.max(memory);
             if memory > limits.memory {
+                return Some(Why::Memory);
+            }
+            let own_network = self.plan.backend == Backend::Namespaces && !self.plan.network;
+            let buffers = tree::buffers(&tree, own_network.then_some(self.pid));
+            if memory + buffers > limits.memory {
+                self.peak = self.peak.max(memory + buffers);
                 return Some(Why::Memory);
             }
         }

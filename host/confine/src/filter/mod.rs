@@ -11,7 +11,7 @@ mod program;
 mod table;
 
 use crate::Backend;
-use program::{Answer, Instruction, compile};
+use program::{Answer, Instruction, compile, report};
 use std::collections::BTreeMap;
 
 /// Calls with what they are for, where they count, and what their arguments must be.
@@ -120,6 +120,12 @@ impl Entry {
             lists => Answer::If(lists, self.otherwise),
         }
     }
+}
+
+/// The filter that reports calls which open a file only to read it.
+pub(crate) fn opens() -> Vec<u8> {
+    let program = report(table::OPENS);
+    program.iter().flat_map(Instruction::bytes).collect()
 }
 
 /// The filter for one kind of program.
@@ -310,6 +316,81 @@ mod tests {
             [1, libc::TIOCSTI | 1 << 32, 0, 0, 0, 0]
         ));
         assert!(!allowed(libc::SYS_socket, [2, 1, 0, 0, 0, 0]));
+    }
+
+    #[test]
+    fn only_calls_that_open_a_path_to_read_it_are_reported() {
+        use program::tests::{call, run};
+        let program = report(table::OPENS);
+        let reported = |number: i64, arguments: [i32; 3]| {
+            let number = u32::try_from(number).unwrap_or(u32::MAX);
+            let [a, b, c] = arguments.map(|argument| u64::from(argument.cast_unsigned()));
+            match run(&program, &call(number, [a, b, c, 0, 0, 0])) {
+                libc::SECCOMP_RET_USER_NOTIF => true,
+                libc::SECCOMP_RET_ALLOW => false,
+                other => panic!("{other:x}"),
+            }
+        };
+        let here = libc::AT_FDCWD;
+        for flags in [0, libc::O_CLOEXEC, libc::O_NONBLOCK | libc::O_CLOEXEC] {
+            assert!(reported(libc::SYS_openat, [here, 1, flags]));
+            assert!(!reported(libc::SYS_openat, [3, 1, flags]));
+            #[cfg(target_arch = "x86_64")]
+            assert!(reported(libc::SYS_open, [1, flags, 0]));
+        }
+        for flags in [
+            libc::O_WRONLY,
+            libc::O_RDWR,
+            libc::O_CREAT,
+            libc::O_PATH,
+            libc::O_TMPFILE,
+        ] {
+            assert!(!reported(libc::SYS_openat, [here, 1, flags]));
+            #[cfg(target_arch = "x86_64")]
+            assert!(!reported(libc::SYS_open, [1, flags, 0]));
+        }
+        assert!(!reported(libc::SYS_read, [here, 1, 0]));
+    }
+
+    #[test]
+    fn sockets_and_pipes_grow_only_where_a_control_group_counts_them() {
+        use program::tests::{call, run};
+        for (backend, network, memory) in kinds() {
+            let program = compile(&answers(backend, network, memory), libc::ENOSYS);
+            let answer = |number: i64, arguments: [i32; 3]| {
+                let number = u32::try_from(number).unwrap_or(u32::MAX);
+                let [a, b, c] = arguments.map(|argument| u64::from(argument.cast_unsigned()));
+                run(&program, &call(number, [a, b, c, 0, 0, 0]))
+            };
+            let allow = libc::SECCOMP_RET_ALLOW;
+            let grown = match memory {
+                Memory::InGroup => allow,
+                Memory::InProcesses => libc::SECCOMP_RET_ERRNO | libc::EPERM.cast_unsigned(),
+            };
+            let set = |option: i32| answer(libc::SYS_setsockopt, [3, libc::SOL_SOCKET, option]);
+            for option in [
+                libc::SO_SNDBUF,
+                libc::SO_RCVBUF,
+                libc::SO_SNDBUFFORCE,
+                libc::SO_RCVBUFFORCE,
+            ] {
+                assert_eq!(set(option), grown, "{option}");
+            }
+            assert_eq!(set(libc::SO_REUSEADDR), allow);
+            let tcp = [3, libc::IPPROTO_TCP, libc::TCP_NODELAY];
+            assert_eq!(answer(libc::SYS_setsockopt, tcp), allow);
+            let control = |command: i32| answer(libc::SYS_fcntl, [3, command, 0]);
+            assert_eq!(control(libc::F_SETPIPE_SZ), grown);
+            for command in [
+                libc::F_DUPFD,
+                libc::F_SETFL,
+                libc::F_OFD_SETLKW,
+                libc::F_DUPFD_CLOEXEC,
+                libc::F_GETPIPE_SZ,
+            ] {
+                assert_eq!(control(command), allow, "{command}");
+            }
+        }
     }
 
     #[test]

@@ -68,6 +68,28 @@ pub(super) fn compile(answers: &BTreeMap<u32, Answer>, otherwise: i32) -> Vec<In
     program
 }
 
+/// Makes a program that reports calls for which all tests hold; every other one is left to other filters.
+pub(super) fn report(calls: &[(i64, &[Test])]) -> Vec<Instruction> {
+    let allow = plain(RETURN, libc::SECCOMP_RET_ALLOW);
+    let mut program = vec![
+        plain(LOAD, ARCHITECTURE),
+        branch(IF_EQUAL, OURS, 1, 0),
+        allow,
+        plain(LOAD, NUMBER),
+    ];
+    for (number, tests) in calls {
+        let mut code = all_hold(tests);
+        code.push(plain(RETURN, libc::SECCOMP_RET_USER_NOTIF));
+        code.push(allow);
+        let past = u8::try_from(code.len()).unwrap_or(u8::MAX);
+        let number = u32::try_from(*number).unwrap_or(u32::MAX);
+        program.push(branch(IF_EQUAL, number, 0, past));
+        program.extend(code);
+    }
+    program.push(allow);
+    program
+}
+
 /// Ranges of numbers by their first, in order, each with what its calls get.
 fn ranges(answers: &BTreeMap<u32, Answer>, otherwise: i32) -> Vec<(u32, Vec<Instruction>)> {
     let mut ranges: Vec<(u32, Vec<Instruction>)> = Vec::new();

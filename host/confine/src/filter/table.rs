@@ -42,15 +42,59 @@ const SHARED: u32 = libc::MAP_SHARED as u32;
 /// The flags with which opening makes a file; without them the mode is whatever is in a register.
 const MAKES: u32 = (libc::O_CREAT | libc::O_TMPFILE & !libc::O_DIRECTORY) as u32;
 
+/// The level of settings that every kind of socket has.
+const SOCKET: Is = Is::Equal(libc::SOL_SOCKET as u32);
+
+/// The calls by which interpreters open a file only to read it: every one that is reported costs a round trip to
+/// the keeper. One with a directory's handle is not; programs that walk through directories make
+/// those. `openat2` and `io_uring_*` are not among the calls that a program may make.
+pub(super) const OPENS: &[(i64, &[Test])] = &[
+    (
+        libc::SYS_openat,
+        &[
+            Test(0, Is::Equal(libc::AT_FDCWD as u32)),
+            Test(2, Is::Without(NOT_ONLY_READING)),
+        ],
+    ),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, &[Test(1, Is::Without(NOT_ONLY_READING))]),
+];
+
+/// The flags without which a file is opened only to be read.
+const NOT_ONLY_READING: u32 = (libc::O_ACCMODE
+    | libc::O_CREAT
+    | libc::O_TRUNC
+    | libc::O_APPEND
+    | libc::O_PATH
+    | libc::O_DIRECTORY) as u32;
+
 pub(super) const ALLOWED: &[Entry] = &[
     Entry::new("read and write what is open")
         .calls(calls![
         SYS_read, SYS_write, SYS_pread64, SYS_pwrite64, SYS_readv, SYS_writev, SYS_preadv,
         SYS_pwritev, SYS_preadv2, SYS_pwritev2, SYS_lseek, SYS_close, SYS_close_range,
-        SYS_fsync, SYS_fdatasync, SYS_sync_file_range, SYS_ftruncate, SYS_flock, SYS_fcntl,
+        SYS_fsync, SYS_fdatasync, SYS_sync_file_range, SYS_ftruncate, SYS_flock,
         SYS_dup, SYS_dup3, SYS_pipe2, SYS_splice, SYS_tee, SYS_sendfile, SYS_fadvise64,
         SYS_readahead
     ]),
+    Entry::new("what can be asked of an open file").only(Where::Group).calls(calls![SYS_fcntl]),
+    Entry::new(
+        "the same, but no larger pipe (F_SETPIPE_SZ): the keeper counts each as the most that an ordinary \
+         one holds",
+    )
+    .only(Where::NoGroup)
+    .calls(calls![SYS_fcntl])
+    .when(&[
+        &[Test(1, Is::Without(!0xff))],
+        &[Test(1, Is::Equal(libc::F_SETLEASE as u32))],
+        &[Test(1, Is::Equal(libc::F_GETLEASE as u32))],
+        &[Test(1, Is::Equal(libc::F_NOTIFY as u32))],
+        &[Test(1, Is::Equal(libc::F_DUPFD_CLOEXEC as u32))],
+        &[Test(1, Is::Equal(libc::F_GETPIPE_SZ as u32))],
+        &[Test(1, Is::Equal(libc::F_ADD_SEALS as u32))],
+        &[Test(1, Is::Equal(libc::F_GET_SEALS as u32))],
+    ])
+    .otherwise(libc::EPERM),
     Entry::new("files by name: Landlock says which")
         .calls(calls![
         SYS_newfstatat, SYS_fstat, SYS_statx, SYS_faccessat,
@@ -215,8 +259,35 @@ pub(super) const ALLOWED: &[Entry] = &[
     .otherwise(libc::EPERM),
     Entry::new("what is done with a socket that one has").calls(calls![
         SYS_sendto, SYS_recvfrom, SYS_sendmsg, SYS_recvmsg, SYS_sendmmsg, SYS_recvmmsg,
-        SYS_shutdown, SYS_getsockname, SYS_getpeername, SYS_getsockopt, SYS_setsockopt
+        SYS_shutdown, SYS_getsockname, SYS_getpeername, SYS_getsockopt
     ]),
+    Entry::new("settings of a socket").only(Where::Group).calls(calls![SYS_setsockopt]),
+    Entry::new(
+        "the same, but no larger buffers (SO_SNDBUF and its kin): the keeper counts each socket as the most \
+         that an ordinary one holds",
+    )
+    .only(Where::NoGroup)
+    .calls(calls![SYS_setsockopt])
+    .when(&[
+        &[Test(1, Is::Equal(libc::IPPROTO_IP as u32))],
+        &[Test(1, Is::Equal(libc::IPPROTO_TCP as u32))],
+        &[Test(1, Is::Equal(libc::IPPROTO_UDP as u32))],
+        &[Test(1, Is::Equal(libc::IPPROTO_IPV6 as u32))],
+        &[Test(1, Is::Equal(libc::SOL_NETLINK as u32))],
+        &[Test(1, SOCKET), Test(2, Is::Equal(libc::SO_REUSEADDR as u32))],
+        &[Test(1, SOCKET), Test(2, Is::Equal(libc::SO_REUSEPORT as u32))],
+        &[Test(1, SOCKET), Test(2, Is::Equal(libc::SO_BROADCAST as u32))],
+        &[Test(1, SOCKET), Test(2, Is::Equal(libc::SO_KEEPALIVE as u32))],
+        &[Test(1, SOCKET), Test(2, Is::Equal(libc::SO_OOBINLINE as u32))],
+        &[Test(1, SOCKET), Test(2, Is::Equal(libc::SO_LINGER as u32))],
+        &[Test(1, SOCKET), Test(2, Is::Equal(libc::SO_PASSCRED as u32))],
+        &[Test(1, SOCKET), Test(2, Is::Equal(libc::SO_PRIORITY as u32))],
+        &[Test(1, SOCKET), Test(2, Is::Equal(libc::SO_RCVLOWAT as u32))],
+        &[Test(1, SOCKET), Test(2, Is::Equal(libc::SO_RCVTIMEO as u32))],
+        &[Test(1, SOCKET), Test(2, Is::Equal(libc::SO_SNDTIMEO as u32))],
+        &[Test(1, SOCKET), Test(2, Is::Equal(libc::SO_TIMESTAMP as u32))],
+    ])
+    .otherwise(libc::EPERM),
     Entry::new("the internet, and asking the kernel for its addresses")
         .only(Where::Network)
         .calls(calls![SYS_socket])

@@ -22,6 +22,8 @@ use crate::policy::Policy;
 use crate::request::{COMMANDS, Request, Subject, Tier};
 use crate::skill::{Language, Script, Skill};
 use sha2::{Digest as _, Sha256};
+use std::ffi::OsString;
+use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -88,6 +90,19 @@ pub(crate) struct CheckedScript {
 pub(crate) struct CheckedCommand {
     pub(crate) name: String,
     pub(crate) program: PathBuf,
+    /// The file that was hashed.
+    pub(crate) file: File,
+    /// What it is, if its first line names an interpreter.
+    pub(crate) script: Option<CommandScript>,
+}
+
+/// A command that is a script.
+#[derive(Debug)]
+pub(crate) struct CommandScript {
+    pub(crate) interpreter: PathBuf,
+    /// The one argument that the first line may hold.
+    pub(crate) argument: Option<OsString>,
+    pub(crate) source: Vec<u8>,
 }
 
 impl Permit {

@@ -25,7 +25,9 @@ use crate::runtime::scratch::{Scratch, Scratches};
 use crate::skill::Language;
 use places::Places;
 use pump::{feed, pump};
-use skillrun_confine::{Backend, Confinement, End, Job, Place, Stopped, Unable, Unavailable};
+use skillrun_confine::{
+    Backend, Confinement, End, Job, Place, Script, Stopped, Unable, Unavailable,
+};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
@@ -302,15 +304,42 @@ fn job(
 ) -> Result<Job, Error> {
     let failed = |why: String| Error::Sandbox(why);
     let mut arguments = Vec::new();
-    let program = match &permit.subject {
+    let (program, checked, script) = match &permit.subject {
         Checked::Script(script) => {
             let base = Path::new(permit.skill_base().unwrap_or_default());
-            arguments.push(base.join(script.script.path()).into_os_string());
+            let path = base.join(script.script.path());
+            arguments.push(path.clone().into_os_string());
             let language = script.script.language();
             let program = interpreter::find(language);
-            program.ok_or_else(|| failed(format!("`{}` is gone", language.interpreter())))?
+            let program =
+                program.ok_or_else(|| failed(format!("`{}` is gone", language.interpreter())))?;
+            let mut paths = vec![path];
+            // Some interpreters resolve links before they open a script.
+            paths.extend(Some(base.join(&script.real)).filter(|real| *real != paths[0]));
+            let contents = script.source.clone();
+            (program, None, Some(Script { paths, contents }))
         }
-        Checked::Command(command) => command.program.clone(),
+        Checked::Command(command) => match &command.script {
+            // What the kernel makes of such a file, but from the bytes that were hashed.
+            Some(script) => {
+                arguments.extend(script.argument.clone());
+                arguments.push(command.program.clone().into_os_string());
+                let paths = vec![command.program.clone()];
+                let contents = script.source.clone();
+                (
+                    script.interpreter.clone(),
+                    None,
+                    Some(Script { paths, contents }),
+                )
+            }
+            None => {
+                let file = command
+                    .file
+                    .try_clone()
+                    .map_err(|error| failed(plain(&error)))?;
+                (command.program.clone(), Some(file.into()), None)
+            }
+        },
     };
     arguments.extend(permit.args.iter().map(Into::into));
     let handle = File::open(scratch).map_err(|error| failed(plain(&error)))?;
@@ -325,6 +354,8 @@ fn job(
     let limits = &permit.limits;
     Ok(Job {
         program,
+        checked,
+        script,
         arguments,
         environment: environment
             .map(|(name, value)| (name.into(), value.into()))

@@ -103,8 +103,9 @@ impl Places {
         ))
     }
 
-    /// Opens everything. In namespaces the script is shown as it was checked, whatever becomes of the
-    /// file it was read from.
+    /// Opens everything. In namespaces a copy of the script as it was checked covers its file, for programs that
+    /// execute it or name it by another path. A rename on the host uncovers the file; what the
+    /// interpreter opens as its script does not depend on that (`Job::script`).
     pub(super) fn open(&self, permit: &Permit, backend: Backend) -> Result<Vec<Place>, Error> {
         let failed = |what: &str, error: io::Error| {
             Error::Sandbox(format!("`{}`: {}", show(what), plain(&error)))

@@ -1,0 +1,469 @@
+//! The bytes that were checked are the bytes that run, whoever replaces the file meanwhile.
+//!
+//! A race needs luck, so none is run here. Each interpreter executes a hook of the test's before it opens
+//! its script: the hook says `ready` and waits, the test replaces the script, and only then does the
+//! interpreter go on. By then everything that was hashed, copied or mounted has been.
+
+use super::scripts::without_namespaces;
+use crate::folder::needs;
+use crate::place::{End, Place, SKILL_MD};
+use libtest_mimic::Trial;
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How the binary is started.
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    /// As whoever runs the tests.
+    Own,
+    /// As an ordinary user.
+    User,
+    /// As an ordinary user who can make no namespaces.
+    Landlock,
+}
+
+const WAYS: [(&str, Way); 3] = [
+    ("in_namespaces", Way::Own),
+    ("in_namespaces_of_a_user", Way::User),
+    ("under_landlock", Way::Landlock),
+];
+
+/// A language with a hook that its interpreter runs before it opens the script.
+struct Language {
+    name: &'static str,
+    /// Words of the `needs` file.
+    needs: &'static str,
+    script: &'static str,
+    /// Words of the command line besides the variables.
+    words: &'static [&'static str],
+    /// Names and values of variables; `{ws}` is the workspace.
+    variables: &'static [&'static str],
+    /// Where the hook is, in the workspace.
+    hook: &'static str,
+    waits: &'static str,
+    prints: fn(&str) -> String,
+    /// Prints what it finds out about itself, and fails.
+    tells: &'static str,
+    /// A file beside the script that it uses, with its name.
+    beside: (&'static str, &'static str),
+}
+
+const LANGUAGES: [Language; 5] = [
+    Language {
+        name: "bash",
+        needs: "namespaces bash",
+        script: "main.sh",
+        words: &[],
+        variables: &["BASH_ENV={ws}/hook.sh"],
+        hook: "hook.sh",
+        waits: "if [ -z \"$HOOKED\" ]; then export HOOKED=1; echo ready; read -r _; fi\n",
+        prints: |word| format!("echo {word}\n"),
+        tells: r#"echo "$0|${BASH_SOURCE[0]}|$#|$1|$LINENO"
+source "$(dirname "$0")/lib.sh"
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+[[ ${BASH_SOURCE[0]} == "$0" ]] && echo top
+wc -c < "$0"
+tail -n 1 "$0"
+f() { echo "${BASH_SOURCE[*]} ${BASH_LINENO[*]}"; }; f
+cd / && ls -l "$0" > /dev/null && head -n 1 < "$0"
+no-such-command
+exit 3
+"#,
+        beside: (
+            "lib.sh",
+            "echo \"lib ${BASH_SOURCE[0]} of ${BASH_SOURCE[1]}\"\n",
+        ),
+    },
+    Language {
+        name: "perl",
+        needs: "namespaces perl",
+        script: "main.pl",
+        words: &["--allow", "interpreter:perl"],
+        variables: &["PERL5LIB={ws}", "PERL5OPT=-MHook"],
+        hook: "Hook.pm",
+        waits: "$| = 1; print \"ready\\n\"; scalar <STDIN>; 1;\n",
+        prints: |word| format!("print \"{word}\\n\";\n"),
+        tells: r#"use FindBin;
+use lib $FindBin::Bin;
+use Lib;
+print join("|", $0, $FindBin::Bin, $FindBin::Script, __FILE__, __LINE__, @ARGV), "\n";
+print Lib::name(), "\n";
+open my $own, "<", $0 or die; my @lines = <$own>; print scalar(@lines), $lines[0];
+print <DATA>;
+warn "careful";
+die "dead";
+__DATA__
+kept
+"#,
+        beside: ("Lib.pm", "package Lib; sub name { __FILE__ } 1;\n"),
+    },
+    Language {
+        name: "ruby",
+        needs: "namespaces ruby",
+        script: "main.rb",
+        words: &["--allow", "interpreter:ruby"],
+        variables: &["RUBYOPT=-r{ws}/hook.rb"],
+        hook: "hook.rb",
+        waits: "$stdout.sync = true\nputs 'ready'\n$stdin.gets\n",
+        prints: |word| format!("puts '{word}'\n"),
+        tells: r#"puts [$0, $PROGRAM_NAME, __FILE__, __dir__, __LINE__, ARGV].inspect
+require_relative 'lib'
+puts name_of_lib
+puts File.read(__FILE__).lines.first
+puts DATA.read
+warn 'careful', uplevel: 0
+raise 'dead'
+__END__
+kept
+"#,
+        beside: ("lib.rb", "def name_of_lib = __FILE__\n"),
+    },
+    Language {
+        name: "python",
+        needs: "namespaces python3",
+        script: "main.py",
+        words: &["--runtime", "native", "--allow", "native"],
+        variables: &["PYTHONUSERBASE={ws}"],
+        hook: "usercustomize.py",
+        waits: "import os\nos.write(1, b'ready\\n')\nos.read(0, 100)\n",
+        prints: |word| format!("print('{word}')\n"),
+        tells: r#"import inspect, sys
+print(__file__, sys.argv, sys.path[0], __name__, __spec__)
+import lib
+print(lib.__file__)
+print(open(__file__).readline())
+def f():
+    return inspect.currentframe().f_lineno
+print(inspect.getsource(f), f())
+raise ValueError("dead")
+"#,
+        beside: ("lib.py", ""),
+    },
+    Language {
+        name: "node",
+        needs: "namespaces node",
+        script: "main.js",
+        words: &[
+            "--runtime",
+            "native",
+            "--allow",
+            "native",
+            "--memory",
+            "1GiB",
+        ],
+        variables: &["NODE_OPTIONS=--require={ws}/hook.js"],
+        hook: "hook.js",
+        waits: "const fs = require('fs');\nfs.writeSync(1, 'ready\\n');\nfs.readSync(0, Buffer.alloc(100));\n",
+        prints: |word| format!("console.log('{word}');\n"),
+        tells: r#"console.log(__filename, __dirname, process.argv.slice(1), require.main === module);
+console.log(require('./lib'));
+console.log(require('fs').readFileSync(__filename, 'utf8').split('\n')[0]);
+throw new Error('dead');
+"#,
+        beside: ("lib.js", "module.exports = __filename;\n"),
+    },
+];
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let mut trials = Vec::new();
+    for language in &LANGUAGES {
+        for (words, way) in WAYS {
+            let mut add = |name: &str, run: fn(&Language, Way)| {
+                let name = format!("{name}_by_{}_{words}", language.name);
+                let trial = Trial::test(name, move || {
+                    run(language, way);
+                    Ok(())
+                });
+                trials.push(needs(trial.with_kind("native"), language.needs));
+            };
+            add("a_script_says_of_itself_what_it_says_unconfined", alike);
+            // The others run their hook after they have opened the script.
+            if ["bash", "python", "node"].contains(&language.name) {
+                add(
+                    "a_script_replaced_before_it_is_opened_is_not_what_runs",
+                    replaced,
+                );
+                add(
+                    "a_linked_script_replaced_before_it_is_opened_is_not_what_runs",
+                    linked,
+                );
+                add("a_script_in_a_replaced_directory_is_not_what_runs", moved);
+            } else {
+                add(
+                    "a_script_replaced_again_and_again_is_what_the_log_says",
+                    flipped,
+                );
+            }
+        }
+    }
+    let mut add = |name: String, run: Box<dyn Fn() + Send>| {
+        let trial = Trial::test(name, move || {
+            run();
+            Ok(())
+        });
+        trials.push(needs(trial.with_kind("native"), "namespaces bash"));
+    };
+    for (words, way) in WAYS {
+        add(
+            format!("a_script_that_may_change_its_skill_is_what_was_checked_{words}"),
+            Box::new(move || writable(&LANGUAGES[0], way)),
+        );
+    }
+    add(
+        "a_script_in_the_workspace_is_what_was_checked_although_the_skill_was_moved".into(),
+        Box::new(|| around(&LANGUAGES[0])),
+    );
+    trials
+}
+
+fn command(place: &Place, way: Way, words: &[&str]) -> Command {
+    match way {
+        Way::Own => place.command(words),
+        Way::User => place.unprivileged_command(words),
+        Way::Landlock => without_namespaces(place, words),
+    }
+}
+
+/// Starts a script, does `meanwhile` while its interpreter waits in the hook, and lets it go on.
+fn hooked(language: &Language, way: Way, place: &Place, meanwhile: impl FnOnce()) -> End {
+    hooked_with(language, way, place, &["-w", "workspace"], meanwhile)
+}
+
+/// The same with these words.
+fn hooked_with(
+    language: &Language,
+    way: Way,
+    place: &Place,
+    more: &[&str],
+    meanwhile: impl FnOnce(),
+) -> End {
+    let workspace = place.path("workspace");
+    let workspace = workspace.to_str().unwrap();
+    place.write(&format!("workspace/{}", language.hook), language.waits);
+    if language.name == "python" {
+        // Every version looks for it in a directory of its own.
+        for minor in 8..20 {
+            let path = format!("workspace/lib/python3.{minor}/site-packages/usercustomize.py");
+            place.write(&path, language.waits);
+        }
+    }
+    let variables: Vec<String> = language
+        .variables
+        .iter()
+        .map(|variable| variable.replace("{ws}", workspace))
+        .collect();
+    let mut words = vec!["run", "./skill", language.script];
+    words.extend(language.words.iter().chain(more));
+    for variable in &variables {
+        words.extend(["--env", variable]);
+    }
+    let mut command = command(place, way, &words);
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut ready = String::new();
+    stdout.read_line(&mut ready).unwrap();
+    if ready == "ready\n" {
+        meanwhile();
+        child.stdin.take().unwrap().write_all(b"go\n").unwrap();
+    }
+    let mut rest = String::new();
+    stdout.read_to_string(&mut rest).unwrap();
+    let end = place.end_of_child(child);
+    assert_eq!(ready, "ready\n", "{}", end.stderr);
+    End {
+        stdout: place.named(rest.as_bytes()),
+        ..end
+    }
+}
+
+fn skill_of(language: &Language) -> Place {
+    let place = Place::new();
+    place.write("skill/SKILL.md", SKILL_MD);
+    let script = format!("skill/scripts/{}", language.script);
+    place.write(&script, (language.prints)("decided"));
+    place
+}
+
+fn replaced(language: &Language, way: Way) {
+    let place = skill_of(language);
+    let script = format!("skill/scripts/{}", language.script);
+    let other = place.write("other", (language.prints)("other"));
+    let end = hooked(language, way, &place, || {
+        fs::rename(&other, place.path(&script)).unwrap();
+    });
+    let got = (end.stdout.as_str(), end.stderr.as_str(), end.code);
+    assert_eq!(got, ("decided\n", "", 0));
+    // The twin: what a new decision sees is the new file.
+    let again = hooked(language, way, &place, || {});
+    assert_eq!((again.stdout.as_str(), again.code), ("other\n", 0));
+}
+
+/// The script is a link: some interpreters open what it leads to.
+fn linked(language: &Language, way: Way) {
+    let place = skill_of(language);
+    let (script, real) = (
+        place.path(&format!("skill/scripts/{}", language.script)),
+        place.path(&format!("skill/real/{}", language.script)),
+    );
+    let other = place.write("other", (language.prints)("other"));
+    fs::create_dir(place.path("skill/real")).unwrap();
+    fs::rename(&script, &real).unwrap();
+    std::os::unix::fs::symlink(format!("../real/{}", language.script), &script).unwrap();
+    let end = hooked(language, way, &place, || {
+        fs::rename(&other, &real).unwrap();
+    });
+    let got = (end.stdout.as_str(), end.stderr.as_str(), end.code);
+    assert_eq!(got, ("decided\n", "", 0));
+}
+
+/// Its directory is replaced by another with a script of the same name.
+fn moved(language: &Language, way: Way) {
+    let place = skill_of(language);
+    let other = format!("other/{}", language.script);
+    place.write(&other, (language.prints)("other"));
+    let end = hooked(language, way, &place, || {
+        fs::rename(place.path("skill/scripts"), place.path("aside")).unwrap();
+        fs::rename(place.path("other"), place.path("skill/scripts")).unwrap();
+    });
+    let got = (end.stdout.as_str(), end.stderr.as_str(), end.code);
+    assert_eq!(got, ("decided\n", "", 0));
+}
+
+fn writable(language: &Language, way: Way) {
+    let place = skill_of(language);
+    let script = format!("skill/scripts/{}", language.script);
+    let other = place.write("other", (language.prints)("other"));
+    let words = ["-w", "workspace", "--allow", "write:skill"];
+    let end = hooked_with(language, way, &place, &words, || {
+        fs::rename(&other, place.path(&script)).unwrap();
+    });
+    let got = (end.stdout.as_str(), end.stderr.as_str(), end.code);
+    assert_eq!(got, ("decided\n", "", 0));
+}
+
+/// The skill lies in the workspace, so that nothing but directories of others leads to it. Whether the keeper sees
+/// in time that it was moved is not asked here; it ends the run then.
+fn around(language: &Language) {
+    let place = skill_of(language);
+    let other = format!("other/scripts/{}", language.script);
+    place.write(&other, (language.prints)("other"));
+    let end = hooked_with(language, Way::Own, &place, &["-w", "."], || {
+        fs::rename(place.path("skill"), place.path("aside")).unwrap();
+        fs::rename(place.path("other"), place.path("skill")).unwrap();
+    });
+    let ended = "Stopped: a file that it must not change was replaced by another program\n\
+                 Signal: SIGKILL\n";
+    match end.code {
+        137 => assert_eq!((end.stdout.as_str(), end.stderr.as_str()), ("", ended)),
+        code => assert_eq!((end.stdout.as_str(), code), ("decided\n", 0)),
+    }
+}
+
+/// Two scripts take turns at one path as fast as they can. Which one is decided on is luck; that it is the one which
+/// runs is not.
+fn flipped(language: &Language, way: Way) {
+    let place = skill_of(language);
+    let script = place.path(&format!("skill/scripts/{}", language.script));
+    let other = place.write("other", (language.prints)("other"));
+    let mut words = vec!["run", "./skill", language.script];
+    words.extend(language.words);
+    let mut command = command(&place, way, &words);
+    // What the log calls each of them.
+    let mut known = Vec::new();
+    for word in ["decided\n", "other\n"] {
+        assert_eq!(place.end_of(&mut command).stdout, word);
+        known.push((started(&place).pop().unwrap(), word));
+        exchange(&script, &other);
+    }
+    let stop = AtomicBool::new(false);
+    let printed = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::SeqCst) {
+                exchange(&script, &other);
+            }
+        });
+        let _stop = Stop(&stop);
+        let run = |_| place.end_of(&mut command);
+        (0..12).map(run).collect::<Vec<End>>()
+    });
+    let logged = started(&place).into_iter().skip(known.len());
+    let logged: Vec<&str> = logged
+        .map(|hash| known.iter().find(|known| known.0 == hash).unwrap().1)
+        .collect();
+    // A decision that meets a file on its way may refuse it; then nothing ran.
+    let ran = printed.iter().filter(|end| end.code != 126);
+    let ran: Vec<(&str, &str)> = ran
+        .map(|end| (end.stdout.as_str(), end.stderr.as_str()))
+        .collect();
+    let logged: Vec<(&str, &str)> = logged.into_iter().map(|word| (word, "")).collect();
+    assert_eq!(ran, logged);
+    assert!(!ran.is_empty());
+}
+
+fn exchange(one: &Path, other: &Path) {
+    let (cwd, how) = (rustix::fs::CWD, rustix::fs::RenameFlags::EXCHANGE);
+    rustix::fs::renameat_with(cwd, one, cwd, other, how).unwrap();
+}
+
+/// The hashes of the scripts that were started.
+fn started(place: &Place) -> Vec<String> {
+    let log = place.audit();
+    let started = log.iter().filter(|line| line["event"] == "started");
+    let hashes = started.map(|line| line["script_hash"].as_str().unwrap().to_owned());
+    hashes.collect()
+}
+
+/// Also if the trial fails: the other hand would be waited for.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+/// Compares with the interpreter, started without us on the same path.
+fn alike(language: &Language, way: Way) {
+    let place = skill_of(language);
+    let script = place.write(
+        &format!("skill/scripts/{}", language.script),
+        language.tells,
+    );
+    let (name, text) = language.beside;
+    place.write(&format!("skill/scripts/{name}"), text);
+    let quiet = "PYTHONDONTWRITEBYTECODE=1";
+    let mut words = vec!["run", "./skill", language.script, "--env", quiet];
+    words.extend(language.words);
+    words.extend(["--", "one", "two words"]);
+    let confined = place.end_of(&mut command(&place, way, &words));
+    let program = match language.name {
+        "python" => "python3",
+        other => other,
+    };
+    let folders = ["/usr/local/bin", "/usr/bin", "/bin"].iter();
+    let mut paths = folders.map(|folder| format!("{folder}/{program}"));
+    let program = paths.find(|path| Path::new(path).is_file());
+    let mut plain = Command::new(program.unwrap());
+    plain
+        .arg(script)
+        .args(["one", "two words"])
+        .current_dir(place.path("skill"))
+        .env_clear()
+        .envs([
+            ("PATH", "/usr/local/bin:/usr/bin:/bin"),
+            ("LANG", "C.UTF-8"),
+            ("PYTHONDONTWRITEBYTECODE", "1"),
+        ])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let plain = place.end_of(&mut plain);
+    assert!(plain.stdout.lines().count() > 2, "{}", plain.stderr);
+    assert_eq!(
+        (confined.stdout, confined.stderr, confined.code),
+        (plain.stdout, plain.stderr, plain.code)
+    );
+}
