@@ -9,11 +9,11 @@ use crate::handles::{Handles, Output};
 use crate::linux::Keeper;
 use crate::room::{Room, Shape};
 use crate::root;
-use crate::seal::{Seals, StandIns};
+use crate::seal::Seals;
 use crate::tree::{self, Tree};
 use crate::unable::{Step as _, Unable};
 use crate::watch::{Watch, Why, verdict};
-use skillrun_keeper::{End, Hold, Holds, Layer, Plan};
+use skillrun_keeper::{AbsentPaths, End, Hold, Holds, Layer, Plan};
 
 pub(crate) fn run(
     keeper: &Keeper,
@@ -21,6 +21,7 @@ pub(crate) fn run(
     mut handles: Handles,
     output: &mut Option<Output>,
     room: Option<Room>,
+    absent: &mut AbsentPaths,
 ) -> Result<End, Unable> {
     let shape = Shape::of(plan);
     let good = room.and_then(|mut room| room.is_good_for(&shape).then_some(room));
@@ -33,7 +34,6 @@ pub(crate) fn run(
     if !plan.is_trial() {
         *output = None;
     }
-    let stand_ins = StandIns::make(plan, &mut handles)?;
     let seals = Seals::of(plan, &handles)?;
     if ids.private {
         // Only root of the machine may change the ids of a mount.
@@ -42,16 +42,20 @@ pub(crate) fn run(
     // If it is not there to take them, it has told why.
     let _ = room.enter(&handles);
     drop(handles);
-    let end = watch_over(keeper, plan, &mut room, seals);
-    drop(stand_ins);
-    end
+    watch_over(keeper, plan, &mut room, seals, absent)
 }
 
-fn watch_over(keeper: &Keeper, plan: &Plan, room: &mut Room, seals: Seals) -> Result<End, Unable> {
+fn watch_over(
+    keeper: &Keeper,
+    plan: &Plan,
+    room: &mut Room,
+    seals: Seals,
+    absent: &mut AbsentPaths,
+) -> Result<End, Unable> {
     let ids = *room.ids();
     let listener = room.listener.take();
     let listener = listener.ok_or_else(|| Unable::new("enter a room", "it was entered before"))?;
-    let mut watch = Watch::new(keeper, plan, room.first(), listener, seals)?;
+    let mut watch = Watch::new(keeper, plan, room.first(), listener, seals, absent)?;
     let mut why = watch.until_it_ends();
     // What the kernel ends with the first process is counted nowhere.
     let running = tree::cpu(&Tree::below(rustix::process::getpid().as_raw_pid()));
@@ -107,5 +111,6 @@ fn watch_over(keeper: &Keeper, plan: &Plan, room: &mut Room, seals: Seals) -> Re
         spent,
         layers,
         holds,
+        appeared: Vec::new(),
     })
 }

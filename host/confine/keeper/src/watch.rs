@@ -2,6 +2,7 @@
 
 use crate::cgroup::Cgroup;
 use crate::linux::Keeper;
+use crate::notices::Notices;
 use crate::pipe::{Listener, Word};
 use crate::seal::Seals;
 use crate::sys::{self, Wait};
@@ -12,7 +13,7 @@ use crate::written::Written;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use rustix::time::Timespec;
-use skillrun_keeper::{Backend, Plan, Spent, Stopped};
+use skillrun_keeper::{AbsentPaths, Backend, Plan, Spent, Stopped};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -42,6 +43,8 @@ pub(crate) enum Why {
     Scratch,
     /// Somebody replaced what the program must not change, which takes its seal off.
     Seal,
+    /// A protected path appeared that did not exist before.
+    Protected,
     /// The host gave up or died.
     HostGone,
     /// The set-up did not come to its end.
@@ -62,6 +65,8 @@ pub(crate) struct Watch<'a> {
     pid: i32,
     listener: Listener,
     seals: Seals,
+    absent: &'a mut AbsentPaths,
+    notices: Option<Notices>,
     /// The scratch directory, where it is one of the machine's.
     pub(crate) scratch: Option<OwnedFd>,
     ends: OwnedFd,
@@ -85,7 +90,9 @@ impl<'a> Watch<'a> {
         process: Pid,
         listener: Listener,
         seals: Seals,
+        absent: &'a mut AbsentPaths,
     ) -> Result<Self, Unable> {
+        let notices = Notices::of(absent);
         Ok(Self {
             plan,
             keeper,
@@ -93,6 +100,8 @@ impl<'a> Watch<'a> {
             pid: process.as_raw_pid(),
             listener,
             seals,
+            absent,
+            notices,
             scratch: None,
             ends: sys::ends_of_children().step("watch the program")?,
             began: None,
@@ -141,6 +150,10 @@ impl<'a> Watch<'a> {
                 PollFd::new(&self.process, PollFlags::IN),
                 PollFd::new(&self.keeper.control, PollFlags::IN),
                 PollFd::new(&self.ends, PollFlags::IN),
+                match &self.notices {
+                    Some(notices) => PollFd::new(notices, PollFlags::IN),
+                    None => PollFd::new(&self.keeper.control, PollFlags::empty()),
+                },
                 PollFd::new(&self.listener, PollFlags::IN),
             ];
             // A pipe that nobody writes any more would wake it for ever.
@@ -148,7 +161,8 @@ impl<'a> Watch<'a> {
             let timeout = Timespec::try_from(wait).unwrap_or_default();
             // Interrupted or not, what there is to see is seen in the next round.
             let _ = poll(&mut events[..open], Some(&timeout));
-            let [process, control, ends, words] = events.map(|event| !event.revents().is_empty());
+            let [process, control, ends, names, words] =
+                events.map(|event| !event.revents().is_empty());
             if words {
                 self.listen();
             }
@@ -160,6 +174,13 @@ impl<'a> Watch<'a> {
             }
             if control {
                 return self.end(Why::HostGone);
+            }
+            if names
+                && let Some(notices) = &self.notices
+                && notices.concern(self.absent)
+                && self.absent.have_appeared()
+            {
+                return self.end(Why::Protected);
             }
             if self.plan.is_trial() && self.began.is_some() {
                 let why = self.see();
@@ -226,6 +247,9 @@ impl<'a> Watch<'a> {
     fn look(&mut self, until: Instant) -> Option<Why> {
         if self.seals.are_broken() {
             return Some(Why::Seal);
+        }
+        if self.absent.have_appeared() {
+            return Some(Why::Protected);
         }
         let own = rustix::process::getpid().as_raw_pid();
         let tree = Tree::below(own);
@@ -304,6 +328,7 @@ pub(crate) fn verdict(why: Why, status: i32, keeper: &Keeper) -> Result<Stopped,
         Why::Disk => Ok(Stopped::Disk),
         Why::Scratch => Ok(Stopped::Scratch),
         Why::Seal => Ok(Stopped::Seal),
+        Why::Protected => Ok(Stopped::Protected),
         Why::HostGone => Ok(Stopped::Signaled(libc::SIGKILL)),
         Why::SetUp => lost("it did not start"),
         // The first process is small, but where all are, memory may run out at it.
