@@ -144,13 +144,21 @@ impl<'a> Watch<'a> {
                 // A program that makes looks expensive does not have the keeper look all the time.
                 next_look = Instant::now() + pause.max(now.elapsed());
             }
-            let wait = deadline.min(next_look);
+            let mut wait = deadline.min(next_look);
+            let notices = self.notices.as_ref();
+            let notices = notices.filter(|notices| match notices.rest_until() {
+                Some(rested) if rested > now => {
+                    wait = wait.min(rested);
+                    false
+                }
+                _ => true,
+            });
             let wait = wait.saturating_duration_since(Instant::now());
             let mut events = [
                 PollFd::new(&self.process, PollFlags::IN),
                 PollFd::new(&self.keeper.control, PollFlags::IN),
                 PollFd::new(&self.ends, PollFlags::IN),
-                match &self.notices {
+                match notices {
                     Some(notices) => PollFd::new(notices, PollFlags::IN),
                     None => PollFd::new(&self.keeper.control, PollFlags::empty()),
                 },
@@ -176,9 +184,8 @@ impl<'a> Watch<'a> {
                 return self.end(Why::HostGone);
             }
             if names
-                && let Some(notices) = &self.notices
-                && notices.concern(self.absent)
-                && self.absent.have_appeared()
+                && let Some(notices) = &mut self.notices
+                && notices.tell_of(self.absent)
             {
                 return self.end(Why::Protected);
             }
