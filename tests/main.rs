@@ -49,6 +49,7 @@ mod load;
 mod native;
 mod node;
 mod place;
+mod protected;
 mod requirements;
 mod setup;
 mod state;
@@ -91,6 +92,7 @@ fn main() -> ExitCode {
         ("load", load::trials()),
         ("native", native::trials()),
         ("node", node::trials()),
+        ("protected", protected::trials()),
         ("requirement", requirements::trials()),
         ("state", state::trials()),
         ("terminal", terminal::trials()),

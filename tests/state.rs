@@ -6,8 +6,6 @@ use libtest_mimic::Trial;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::io::{BufRead as _, BufReader};
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
-use std::process::Child;
 
 /// All trials; ignored where there is no Perl, or nothing to hold it.
 pub(crate) fn trials() -> Vec<Trial> {
@@ -20,8 +18,7 @@ mod listed {
 
     trials! {
         a_script_that_may_read_the_log_cannot_keep_others_from_writing_it,
-        runs_at_once_share_what_keeps_a_missing_folder_away,
-        what_a_killed_run_left_to_keep_a_folder_away_goes_with_the_next,
+        runs_at_once_put_nothing_into_a_home_without_our_folders,
     }
 }
 
@@ -85,61 +82,33 @@ const WAITS: [&str; 7] = [
     "home",
 ];
 
-/// A home without the folders that skillrun would keep its own things in.
-fn home() -> Place {
+/// Nothing is put into a home to keep a script from creating our folders there: neither during a run, nor after it,
+/// nor by runs at once.
+fn runs_at_once_put_nothing_into_a_home_without_our_folders() {
     let place = Place::new();
     place.write("skill/SKILL.md", crate::place::SKILL_MD);
     place.write(
         "skill/scripts/wait.pl",
-        "$| = 1; print mkdir('.config/skillrun') ? 'made' : \"$!\", \"\\n\"; print \"ready\\n\"; <STDIN>;\n",
+        "$| = 1; opendir my $d, '.'; print join(' ', sort readdir $d), \"\\n\"; <STDIN>;\n",
     );
-    place
-}
-
-fn start(place: &Place) -> (Child, std::process::ChildStdin) {
-    let mut command = place.command(&WAITS);
-    let mut child = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
-    let stdin = child.stdin.take().unwrap();
-    let stdout = BufReader::new(child.stdout.as_mut().unwrap());
-    let lines: Vec<String> = stdout.lines().map_while(Result::ok).take(2).collect();
-    assert_eq!(lines, ["Read-only file system", "ready"]);
-    (child, stdin)
-}
-
-fn entries(place: &Place) -> Vec<String> {
-    let entries = fs::read_dir(place.path("home")).unwrap();
-    entries
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect()
-}
-
-fn runs_at_once_share_what_keeps_a_missing_folder_away() {
-    let place = home();
-    let (first, first_input) = start(&place);
-    let (second, second_input) = start(&place);
-    drop(first_input);
-    assert_eq!(place.end_of_child(first).code, 0);
-    assert!(entries(&place).contains(&".config".to_owned()));
-    drop(second_input);
-    assert_eq!(place.end_of_child(second).code, 0);
-    assert_eq!(entries(&place), [""; 0]);
-}
-
-fn what_a_killed_run_left_to_keep_a_folder_away_goes_with_the_next() {
-    let place = home();
-    fs::DirBuilder::new()
-        .mode(0o500)
-        .create(place.path("home/.config"))
-        .unwrap();
-    let (child, input) = start(&place);
-    drop(input);
-    assert_eq!(place.end_of_child(child).code, 0);
-    assert_eq!(entries(&place), [""; 0]);
-    // What somebody else made stays.
-    fs::create_dir(place.path("home/.config")).unwrap();
-    let mode =
-        |mode| fs::set_permissions(place.path("home/.config"), fs::Permissions::from_mode(mode));
-    mode(0o755).unwrap();
-    assert_eq!(place.end(&WAITS).code, 0);
-    assert_eq!(entries(&place), [".config"]);
+    let start = || {
+        let mut command = place.command(&WAITS);
+        let mut child = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
+        let input = child.stdin.take().unwrap();
+        let mut line = String::new();
+        let mut stdout = BufReader::new(child.stdout.as_mut().unwrap());
+        stdout.read_line(&mut line).unwrap();
+        assert_eq!(line, ". ..\n");
+        (child, input)
+    };
+    let entries = || fs::read_dir(place.path("home")).unwrap().count();
+    let (first, first_input) = start();
+    let (second, second_input) = start();
+    assert_eq!(entries(), 0);
+    for (child, input) in [(first, first_input), (second, second_input)] {
+        drop(input);
+        let end = place.end_of_child(child);
+        assert_eq!((end.stderr.as_str(), end.code), ("", 0));
+        assert_eq!(entries(), 0);
+    }
 }

@@ -1,14 +1,17 @@
 //! The host of one trial, in a process of its own.
 
 use super::outside::Outside;
+use super::protected::PATHS;
 use super::readings;
-use skillrun_confine::{Backend, Confinement, Job, Limits, Place, Running, Scratch, Script, What};
+use skillrun_confine::{
+    Appeared, Backend, Confinement, Fate, Job, Limits, Place, Running, Scratch, Script, What,
+};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -48,6 +51,10 @@ pub(crate) fn main(role: &str) -> ExitCode {
     let host = Host {
         root: std::env::current_dir().unwrap(),
         confinement,
+        absent: match role.starts_with("protected") {
+            true => PATHS.map(|path| Path::new("workspace").join(path)).to_vec(),
+            false => Vec::new(),
+        },
     };
     runtime.unwrap().block_on(async {
         match role {
@@ -57,6 +64,10 @@ pub(crate) fn main(role: &str) -> ExitCode {
             "drop" => host.give_up(command).await,
             "forget" => host.forget(command).await,
             "many" => host.many(command).await,
+            "protected" => host.protected(command).await,
+            "protected, held" => host.hold(command).await,
+            "protected, lost" => host.lose_planted(command).await,
+            "protected, dropped" => host.drop_planted(command).await,
             "late" => host.late(command, "").await,
             "script" => host.script(command).await,
             "program" => host.program(command).await,
@@ -132,6 +143,8 @@ fn lower_limits() {
 struct Host {
     root: PathBuf,
     confinement: Confinement,
+    /// Protected paths that do not exist.
+    absent: Vec<PathBuf>,
 }
 
 impl Host {
@@ -166,6 +179,49 @@ impl Host {
         println!("{}", first_line(&mut running).await);
         drop(running);
         print!("{}{}", outside.report(), self.left(&outside, &keepers));
+    }
+
+    /// Runs a script to its end, and prints what it wrote, how it ended, and which protected paths appeared.
+    async fn protected(&self, command: Vec<OsString>) {
+        let mut running = self.start(command, "", self.mark(), "scratch");
+        drop(running.stdin.take());
+        let (stdout, stderr) = (running.stdout.take(), running.stderr.take());
+        let (stdout, stderr) = tokio::join!(collect(stdout), collect(stderr));
+        let end = running.ended().await.unwrap();
+        print!("{}", shown("stdout", &stdout, ""));
+        print!("{}", shown("stderr", &stderr, "stderr| "));
+        println!("ended: {:?}", end.stopped);
+        for Appeared { path, fate } in end.appeared {
+            let path = String::from_utf8_lossy(&path);
+            match fate {
+                Fate::Moved(to) => println!("{path}: moved to {}", String::from_utf8_lossy(&to)),
+                fate => println!("{path}: {fate:?}"),
+            }
+        }
+    }
+
+    /// Starts a script, creates a protected path for it, and drops it.
+    async fn drop_planted(&self, command: Vec<OsString>) {
+        let mut running = self.start(command, "", self.mark(), "scratch");
+        println!("{}", first_line(&mut running).await);
+        let workspace = self.root.join("workspace");
+        fs::rename(workspace.join("x"), workspace.join(".agents")).unwrap();
+        drop(running);
+    }
+
+    /// Starts a script, kills what supervises it, and creates a protected path for it.
+    async fn lose_planted(&self, command: Vec<OsString>) {
+        let mut running = self.start(command, "", self.mark(), "scratch");
+        println!("{}", first_line(&mut running).await);
+        let keepers = readings::children(std::process::id());
+        for keeper in keepers {
+            let keeper = rustix::process::Pid::from_raw(keeper.cast_signed()).unwrap();
+            rustix::process::kill_process(keeper, rustix::process::Signal::KILL).unwrap();
+        }
+        println!("{}", running.ended().await.unwrap_err().why);
+        let workspace = self.root.join("workspace");
+        fs::rename(workspace.join("x"), workspace.join(".agents")).unwrap();
+        drop(running);
     }
 
     /// Drops a script that has ended by itself, and whose end nobody has asked for.
@@ -351,6 +407,11 @@ impl Host {
             }
             false => home,
         };
+        places.extend(self.absent.iter().map(|path| Place {
+            what: What::Absent(self.root.join(path)),
+            at: self.root.join(path),
+            writable: false,
+        }));
         Job {
             program: command.next().unwrap().into(),
             checked: None,

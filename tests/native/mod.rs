@@ -10,10 +10,12 @@ mod checked;
 mod ends;
 mod host;
 mod outside;
+mod protected;
 mod readings;
 mod scripts;
 
 pub(crate) use host::{ROLE, main as host};
+pub(crate) use scripts::without_namespaces;
 
 use libtest_mimic::{Failed, Trial};
 use rustix::fs::OFlags;
@@ -114,7 +116,7 @@ pub(crate) fn trials() -> Vec<Trial> {
             let lacks = interpreter(&script).err();
             add(&name, lacks, Box::new(move || attempt(&script, way)));
         }
-        for (name, run) in ends::ALL {
+        for (name, run) in ends::ALL.into_iter().chain(protected::ALL) {
             add(name, None, Box::new(move || run(way).map_err(Failed::from)));
         }
         let is_root = rustix::process::geteuid().is_root();

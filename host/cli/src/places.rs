@@ -53,6 +53,10 @@ pub(crate) fn host(policy: &Policy) -> Result<Host, Failure> {
             .ok()
             .map(|here| here.join("skillrun.toml")),
     );
+    // A script that could write these would write the next run's skills.
+    let skills = library(&[]);
+    let skills = skills.folders().iter();
+    sealed.extend(skills.filter_map(|folder| std::path::absolute(folder).ok()));
     let log = audit()?;
     sealed.extend(log.parent().map(Path::to_owned));
     Ok(Host::new(Settings {

@@ -62,10 +62,9 @@ pub struct Place {
 pub enum What {
     /// What was opened is what is granted, whatever its path names later.
     Open(Handle),
-    /// A file that is not there, in a writable place, and that the program is not to make.
-    MissingFile(PathBuf),
-    /// A directory that is not there, in a writable place, and that the program is not to make.
-    MissingFolder(PathBuf),
+    /// A protected path of the machine in a writable place, and its name in messages. It does not exist, and
+    /// must not while the program runs: the run ends if it appears, and what is there is then moved aside.
+    Absent(PathBuf),
     /// A file with these contents, which exists nowhere else; only in namespaces.
     Contents(Vec<u8>),
 }

@@ -81,7 +81,9 @@ pub use job::{Handle, Job, Place, Scratch, Script, What};
 pub use linux::{Confinement, Running, is_shown};
 #[cfg(not(target_os = "linux"))]
 pub use other::{Confinement, Running};
-pub use skillrun_keeper::{Backend, End, Hold, Holds, Layer, Limits, Spent, Stopped};
+pub use skillrun_keeper::{
+    Appeared, Backend, End, Fate, Hold, Holds, Layer, Limits, Spent, Stopped,
+};
 
 /// Why a program was not started.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

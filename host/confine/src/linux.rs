@@ -3,8 +3,8 @@
 use crate::filter::{Memory, filter, opens};
 use crate::keeper::{Executable, Keeper, sealed, whole_message};
 use crate::{Backend, End, Job, Limits, Place, Script, Unable, Unavailable, What};
-use skillrun_keeper::{MAX_PLACES, Plan, SYSTEM};
-use std::ffi::OsString;
+use skillrun_keeper::{Absent, AbsentPaths, MAX_PLACES, Plan, SYSTEM};
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -145,6 +145,7 @@ impl Confinement {
     /// Needs a tokio runtime with I/O.
     pub fn start(&self, job: Job) -> Result<Running, Unable> {
         let (plan, handles) = plan(self.backend(), job)?;
+        let absent = watched(&plan, &handles)?;
         let handles: Vec<BorrowedFd<'_>> = handles.iter().map(OwnedFd::as_fd).collect();
         let (theirs, ours) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
             .map_err(|error| unable("make a pipe", error.into()))?;
@@ -156,7 +157,7 @@ impl Confinement {
         {
             self.shared.keep(next);
         }
-        Running::new(keeper, ours).map_err(|error| unable("wait for the program", error))
+        Running::new(keeper, ours, absent).map_err(|error| unable("wait for the program", error))
     }
 }
 
@@ -181,10 +182,25 @@ pub struct Running {
     /// What came of the keeper's message so far.
     received: Vec<u8>,
     keeper: Keeper,
+    /// Dropped after the keeper, and so when nothing of the program runs any more.
+    absent: MovesAside,
+}
+
+/// Moves aside what appeared of protected paths, unless the keeper has told that it did.
+#[derive(Debug)]
+struct MovesAside(Option<AbsentPaths>);
+
+impl Drop for MovesAside {
+    fn drop(&mut self) {
+        if let Some(absent) = &mut self.0 {
+            // Whoever could be told has given up.
+            let _ = absent.move_aside();
+        }
+    }
 }
 
 impl Running {
-    fn new(mut keeper: Keeper, input: OwnedFd) -> io::Result<Self> {
+    fn new(mut keeper: Keeper, input: OwnedFd, absent: AbsentPaths) -> io::Result<Self> {
         let missing = || io::Error::from(io::ErrorKind::BrokenPipe);
         let (stdout, stderr) = keeper.output.take().ok_or_else(missing)?;
         let control = keeper.control.try_clone()?;
@@ -196,6 +212,7 @@ impl Running {
             control: UnixStream::from_std(control)?,
             received: Vec::new(),
             keeper,
+            absent: MovesAside(Some(absent)),
         })
     }
 
@@ -212,7 +229,13 @@ impl Running {
     pub async fn ended(&mut self) -> Result<End, Unable> {
         loop {
             match whole_message(&self.received) {
-                Ok(Some(message)) => return self.keeper.finish(message),
+                Ok(Some(message)) => {
+                    let end = self.keeper.finish(message);
+                    if end.is_ok() {
+                        self.absent.0 = None;
+                    }
+                    return end;
+                }
                 Ok(None) => {}
                 Err(error) => return Err(self.keeper.lost(error)),
             }
@@ -243,27 +266,26 @@ fn plan(backend: Backend, job: Job) -> Result<(Plan, Vec<OwnedFd>), Unable> {
     };
     let mut handles = Vec::new();
     let mut places = Vec::new();
+    let mut protected = Vec::new();
     for place in job.places {
-        let missing = |path: PathBuf, folder| {
-            let path = path.into_os_string().into_vec();
-            Some(skillrun_keeper::Missing { path, folder })
-        };
-        let (missing, contents) = match place.what {
+        let contents = match place.what {
             What::Open(handle) => {
                 handles.push(handle);
-                (None, None)
+                None
             }
-            What::MissingFile(path) => (missing(path, false), None),
-            What::MissingFolder(path) => (missing(path, true), None),
-            What::Contents(contents) => (None, Some(contents)),
+            What::Absent(path) => {
+                protected.push((place.at, path));
+                continue;
+            }
+            What::Contents(contents) => Some(contents),
         };
         places.push(skillrun_keeper::Place {
             at: bytes(&place.at),
-            writable: place.writable && missing.is_none() && contents.is_none(),
-            missing,
+            writable: place.writable && contents.is_none(),
             contents,
         });
     }
+    let absent = absent(&places, protected);
     handles.push(job.scratch.handle);
     let script = job.script.map(|script| {
         let copy = sealed("script", &script.contents);
@@ -294,6 +316,7 @@ fn plan(backend: Backend, job: Job) -> Result<(Plan, Vec<OwnedFd>), Unable> {
             .collect(),
         directory: bytes(&job.directory),
         places,
+        absent,
         scratch,
         network: job.network,
         limits: job.limits,
@@ -301,6 +324,46 @@ fn plan(backend: Backend, job: Job) -> Result<(Plan, Vec<OwnedFd>), Unable> {
         filter_without_group: filter(backend, job.network, Memory::InProcesses),
     };
     Ok((plan, handles))
+}
+
+/// Protected paths that do not exist, by the places in which the program could create them.
+fn absent(places: &[skillrun_keeper::Place], protected: Vec<(PathBuf, PathBuf)>) -> Vec<Absent> {
+    let mut absent = Vec::new();
+    for (at, path) in protected {
+        for (number, place) in places
+            .iter()
+            .enumerate()
+            .filter(|(_, place)| place.writable)
+        {
+            let below = at.strip_prefix(OsStr::from_bytes(&place.at));
+            let Some(below) = below.ok().filter(|below| !below.as_os_str().is_empty()) else {
+                continue;
+            };
+            absent.push(Absent {
+                place: number,
+                below: below.as_os_str().as_bytes().to_vec(),
+                path: path.as_os_str().as_bytes().to_vec(),
+            });
+        }
+    }
+    absent
+}
+
+/// What the host looks up itself, should the keeper be killed before it could.
+fn watched(plan: &Plan, handles: &[OwnedFd]) -> Result<AbsentPaths, Unable> {
+    let mut watched = AbsentPaths::default();
+    for Absent { place, below, path } in &plan.absent {
+        // Only places that are open have handles.
+        let before = plan.places.iter().take(*place);
+        let number = before.filter(|place| place.contents.is_none()).count();
+        let Some(handle) = handles.get(number) else {
+            continue;
+        };
+        let added = watched.add(handle.as_fd(), below, path);
+        let step = || format!("protect `{}`", String::from_utf8_lossy(path));
+        added.map_err(|error| unable(&step(), error))?;
+    }
+    Ok(watched)
 }
 
 /// Has a keeper set everything up and try what must not be possible; nothing is executed.

@@ -82,7 +82,8 @@ impl Host {
             slots,
         } = settings;
         sealed.push(cache.clone());
-        sealed.extend(audit.places());
+        let log = audit.places();
+        sealed.extend(log.iter().cloned());
         sealed.extend(approvals.path().map(ToOwned::to_owned));
         let cache = Cache::new(cache);
         let typescript = Arc::new(Transpiler::new(cache.clone()));
@@ -104,9 +105,9 @@ impl Host {
             audit,
             approvals,
             python: Wasm::new(python, cache.clone(), sealed.clone(), slots),
-            javascript: Wasm::new(javascript, cache, sealed.clone(), slots),
+            javascript: Wasm::new(javascript, cache.clone(), sealed.clone(), slots),
             typescript,
-            native: Native::new(sealed, slots),
+            native: Native::new(sealed, cache, log, slots),
         }
     }
 

@@ -284,6 +284,7 @@ mod tests {
             environment: Vec::new(),
             directory: Vec::new(),
             places: Vec::new(),
+            absent: Vec::new(),
             scratch: skillrun_keeper::Scratch {
                 at: Vec::new(),
                 size: 1 << 20,

@@ -16,7 +16,7 @@ use crate::unable::{Step as _, Unable};
 use crate::watch::{Watch, Why, verdict};
 use crate::{root, tree, walk};
 use rustix::process::{Pid, Signal, kill_process};
-use skillrun_keeper::{End, Hold, Holds, Layer, Plan, SYSTEM};
+use skillrun_keeper::{AbsentPaths, End, Hold, Holds, Layer, Plan, SYSTEM};
 use std::ffi::OsStr;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
@@ -51,6 +51,7 @@ pub(crate) fn run(
     plan: &Plan,
     handles: Handles,
     output: &mut Option<Output>,
+    absent: &mut AbsentPaths,
 ) -> Result<End, Unable> {
     let ids = Ids::choose()?;
     refuse_what_cannot_be_held(plan, &handles, &ids)?;
@@ -88,7 +89,7 @@ pub(crate) fn run(
     }
     let watch = ids
         .look()
-        .and_then(|()| Watch::new(keeper, &plan, program, listener, Seals::default()));
+        .and_then(|()| Watch::new(keeper, &plan, program, listener, Seals::default(), absent));
     let mut watch = match watch {
         Ok(watch) => watch,
         Err(unable) => {
@@ -132,6 +133,7 @@ pub(crate) fn run(
         spent,
         layers,
         holds,
+        appeared: Vec::new(),
     })
 }
 

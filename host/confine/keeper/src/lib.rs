@@ -7,11 +7,15 @@
 //! every run needs, and waits for a plan. Plans without a program are trials, of which it serves any
 //! number; with the first program it ends.
 
+#[cfg(target_os = "linux")]
+mod absent;
 mod plan;
 mod report;
 
-pub use plan::{Backend, Limits, Missing, Place, Plan, Scratch, Script};
-pub use report::{End, Hold, Holds, Layer, Message, Report, Spent, Stopped};
+#[cfg(target_os = "linux")]
+pub use absent::AbsentPaths;
+pub use plan::{Absent, Backend, Limits, Place, Plan, Scratch, Script};
+pub use report::{Appeared, End, Fate, Hold, Holds, Layer, Message, Report, Spent, Stopped};
 
 /// Bytes that one message may have.
 pub const MAX_MESSAGE: usize = 64 * 1024;

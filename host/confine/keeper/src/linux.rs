@@ -7,9 +7,14 @@ use crate::unable::{Step as _, Unable};
 use crate::{flat, namespaces, sys};
 use rustix::fs::{Mode, OFlags};
 use rustix::net::{SendFlags, send};
-use skillrun_keeper::{Backend, End, Message, Place, Plan, Report};
+use skillrun_keeper::{
+    Absent, AbsentPaths, Appeared, Backend, End, MAX_MESSAGE, Message, Place, Plan, Report, Stopped,
+};
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
+
+/// Bytes that the fate of a protected path may take in a message: a path, or an error.
+const PATH_AND_WORDS: usize = 4096 + 64;
 
 /// What holds for every plan.
 pub(crate) struct Keeper {
@@ -52,7 +57,7 @@ impl Keeper {
                 true => Room::make(Shape::usual(), &mut output, self.group.is_some()).ok(),
                 false => None,
             };
-            let open = |place: &Place| place.missing.is_none() && place.contents.is_none();
+            let open = |place: &Place| place.contents.is_none();
             let (plan, handles) = match Handles::receive(self.control.as_fd(), open) {
                 Ok(received) => received,
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return false,
@@ -78,10 +83,13 @@ impl Keeper {
         if let Some(group) = &self.group {
             group.limit(plan).step("limit the cgroup")?;
         }
-        match plan.backend {
-            Backend::Namespaces => namespaces::run(self, plan, handles, output, room),
-            Backend::Landlock => flat::run(self, plan, handles, output),
-        }
+        let mut absent = absent_paths(plan, &handles)?;
+        let ended = match plan.backend {
+            Backend::Namespaces => namespaces::run(self, plan, handles, output, room, &mut absent),
+            Backend::Landlock => flat::run(self, plan, handles, output, &mut absent),
+        };
+        // However it ended, nothing of the program runs any more.
+        with_appeared(ended, absent.move_aside())
     }
 
     fn tell(&self, result: Result<End, Unable>) -> bool {
@@ -97,6 +105,48 @@ impl Keeper {
         let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_ne_bytes();
         bytes.splice(0..0, length);
         send(&self.control, &bytes, SendFlags::NOSIGNAL).is_ok()
+    }
+}
+
+/// The protected paths that must stay absent; none of them exists now.
+fn absent_paths(plan: &Plan, handles: &Handles) -> Result<AbsentPaths, Unable> {
+    let mut absent = AbsentPaths::default();
+    for Absent { place, below, path } in &plan.absent {
+        let handle = handles.places.get(*place).and_then(Option::as_ref);
+        let handle = handle.ok_or_else(|| Unable::new("find a place", "it has no handle"))?;
+        let added = absent.add(handle.as_fd(), below, path);
+        added.step_on("protect", path)?;
+    }
+    Ok(absent)
+}
+
+/// Adds to an end what appeared. A program that ended by itself, or was killed, did not end well then.
+fn with_appeared(ended: Result<End, Unable>, mut appeared: Vec<Appeared>) -> Result<End, Unable> {
+    // One message has to hold them. All of them were moved, told or not.
+    let mut room = MAX_MESSAGE / 2;
+    appeared.retain(|one| {
+        let size = one.path.len() + PATH_AND_WORDS;
+        let fits = size <= room;
+        room = room.saturating_sub(size);
+        fits
+    });
+    match (ended, appeared.first()) {
+        (Ok(mut end), Some(_)) => {
+            if matches!(end.stopped, Stopped::Exited(_) | Stopped::Signaled(_)) {
+                end.stopped = Stopped::Protected;
+            }
+            end.appeared = appeared;
+            Ok(end)
+        }
+        (Err(unable), Some(first)) => {
+            let path = String::from_utf8_lossy(&first.path);
+            let why = format!(
+                "{}; the protected path `{path}` appeared meanwhile",
+                unable.why
+            );
+            Err(Unable::new(unable.step, why))
+        }
+        (ended, None) => ended,
     }
 }
 

@@ -23,6 +23,8 @@ mod lockdown;
 #[cfg(target_os = "linux")]
 mod namespaces;
 #[cfg(target_os = "linux")]
+mod notices;
+#[cfg(target_os = "linux")]
 mod pipe;
 #[cfg(target_os = "linux")]
 mod room;

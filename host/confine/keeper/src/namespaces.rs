@@ -9,11 +9,11 @@ use crate::handles::{Handles, Output};
 use crate::linux::Keeper;
 use crate::room::{Room, Shape};
 use crate::root;
-use crate::seal::{Seals, StandIns};
+use crate::seal::Seals;
 use crate::tree::{self, Tree};
 use crate::unable::{Step as _, Unable};
 use crate::watch::{Watch, Why, verdict};
-use skillrun_keeper::{End, Hold, Holds, Layer, Plan};
+use skillrun_keeper::{AbsentPaths, End, Hold, Holds, Layer, Plan};
 use std::os::fd::OwnedFd;
 
 pub(crate) fn run(
@@ -22,6 +22,7 @@ pub(crate) fn run(
     mut handles: Handles,
     output: &mut Option<Output>,
     room: Option<Room>,
+    absent: &mut AbsentPaths,
 ) -> Result<End, Unable> {
     let shape = Shape::of(plan);
     let good = room.and_then(|mut room| room.is_good_for(&shape).then_some(room));
@@ -34,7 +35,6 @@ pub(crate) fn run(
     if !plan.is_trial() {
         *output = None;
     }
-    let stand_ins = StandIns::make(plan, &mut handles)?;
     let seals = Seals::of(plan, &handles)?;
     if ids.private {
         // Only root of the machine may change the ids of a mount.
@@ -44,9 +44,7 @@ pub(crate) fn run(
     let _ = room.enter(&handles);
     let script = handles.script.take();
     drop(handles);
-    let end = watch_over(keeper, plan, &mut room, seals, script);
-    drop(stand_ins);
-    end
+    watch_over(keeper, plan, &mut room, seals, absent, script)
 }
 
 fn watch_over(
@@ -54,12 +52,13 @@ fn watch_over(
     plan: &Plan,
     room: &mut Room,
     seals: Seals,
+    absent: &mut AbsentPaths,
     script: Option<OwnedFd>,
 ) -> Result<End, Unable> {
     let ids = *room.ids();
     let listener = room.listener.take();
     let listener = listener.ok_or_else(|| Unable::new("enter a room", "it was entered before"))?;
-    let mut watch = Watch::new(keeper, plan, room.first(), listener, seals)?;
+    let mut watch = Watch::new(keeper, plan, room.first(), listener, seals, absent)?;
     watch.from_program = Some(room.from_program().step("watch the program")?);
     watch.script = script;
     let mut why = watch.until_it_ends();
@@ -117,5 +116,6 @@ fn watch_over(
         spent,
         layers,
         holds,
+        appeared: Vec::new(),
     })
 }

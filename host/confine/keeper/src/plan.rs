@@ -44,6 +44,8 @@ pub struct Plan {
     pub directory: Vec<u8>,
     /// Directories and files granted to it.
     pub places: Vec<Place>,
+    /// Protected paths in those places that must stay absent.
+    pub absent: Vec<Absent>,
     /// Its private directory.
     pub scratch: Scratch,
     /// Whether it may reach the network.
@@ -72,19 +74,19 @@ pub struct Place {
     pub at: Vec<u8>,
     /// Whether it may be changed.
     pub writable: bool,
-    /// Something that is not there, and is not to be made by the program.
-    pub missing: Option<Missing>,
     /// A file with these contents, which exists nowhere else.
     pub contents: Option<Vec<u8>>,
 }
 
-/// Something that is not there. An empty one stands in for it as long as the program runs.
+/// A protected path in a writable place that does not exist, and must not while the program runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Missing {
-    /// Its path on the machine.
+pub struct Absent {
+    /// The number of the place it is in.
+    pub place: usize,
+    /// Where in there.
+    pub below: Vec<u8>,
+    /// Its path on the machine, for messages.
     pub path: Vec<u8>,
-    /// Whether it would be a directory.
-    pub folder: bool,
 }
 
 /// The private directory of a program.

@@ -39,6 +39,28 @@ pub struct End {
     pub layers: Vec<Layer>,
     /// How firmly each limit held.
     pub holds: Holds,
+    /// Protected paths that did not exist before, and did while it ran.
+    pub appeared: Vec<Appeared>,
+}
+
+/// A protected path that did not exist when a program was started, and did later.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Appeared {
+    /// Its path on the machine.
+    pub path: Vec<u8>,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+/// What became of a protected path that appeared.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Fate {
+    /// It, or the link on the way to it, was moved here.
+    Moved(Vec<u8>),
+    /// It had vanished again.
+    Gone,
+    /// It is still there, since it could not be moved for this reason.
+    Stays(String),
 }
 
 /// How a program came to its end.
@@ -58,6 +80,8 @@ pub enum Stopped {
     Scratch,
     /// Because somebody else replaced what it must not change.
     Seal,
+    /// Because a protected path appeared that did not exist before.
+    Protected,
 }
 
 /// What a program and its descendants used.

@@ -12,6 +12,7 @@ use rustix::mount::{
     mount_change, move_mount, open_tree, unmount,
 };
 use skillrun_keeper::{Place, Plan};
+use std::collections::BTreeSet;
 use std::ffi::{CStr, OsStr};
 use std::fs;
 use std::io;
@@ -338,20 +339,20 @@ fn copy_path(path: &Path) -> io::Result<OwnedFd> {
 /// Keeps the way to a read-only place in a writable one from being moved aside: each directory on it
 /// is mounted onto itself, and mount points can neither be renamed nor removed.
 fn pin(plan: &Plan) -> Result<(), Unable> {
+    // Each once: a copy holds what is mounted in it, so that every further one would double that.
+    let mut folders = BTreeSet::new();
     for (sealed, around) in nested(plan) {
         let (sealed, around) = (inside(&sealed.at)?, inside(&around.at)?);
-        let mut way: Vec<&Path> = sealed
-            .ancestors()
-            .skip(1)
-            .take_while(|above| *above != around)
-            .collect();
-        way.reverse();
-        // A copy holds what is mounted in it, the sealed place too.
-        for folder in way {
-            let name = folder.as_os_str().as_bytes();
-            let tree = copy_path(folder).step_on("pin", name)?;
-            put_tree(tree.as_fd(), folder).step_on("pin", name)?;
-        }
+        let above = sealed.ancestors().skip(1);
+        let way = above.take_while(|above| *above != around);
+        folders.extend(way.map(Path::to_owned));
+    }
+    let mut folders: Vec<PathBuf> = folders.into_iter().collect();
+    folders.sort_by_key(|folder| folder.components().count());
+    for folder in folders {
+        let name = folder.as_os_str().as_bytes();
+        let tree = copy_path(&folder).step_on("pin", name)?;
+        put_tree(tree.as_fd(), &folder).step_on("pin", name)?;
     }
     Ok(())
 }

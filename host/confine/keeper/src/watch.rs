@@ -2,6 +2,7 @@
 
 use crate::cgroup::Cgroup;
 use crate::linux::Keeper;
+use crate::notices::Notices;
 use crate::pipe::{Listener, Word};
 use crate::script::Opens;
 use crate::seal::Seals;
@@ -13,7 +14,7 @@ use crate::written::Written;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use rustix::time::Timespec;
-use skillrun_keeper::{Backend, Plan, Spent, Stopped};
+use skillrun_keeper::{AbsentPaths, Backend, Plan, Spent, Stopped};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -43,6 +44,8 @@ pub(crate) enum Why {
     Scratch,
     /// Somebody replaced what the program must not change, which takes its seal off.
     Seal,
+    /// A protected path appeared that did not exist before.
+    Protected,
     /// The host gave up or died.
     HostGone,
     /// The set-up did not come to its end.
@@ -72,6 +75,8 @@ enum Source {
     Opens,
     /// Every process that could open one has ended.
     NoOpens,
+    /// A name was created near a path that must stay absent.
+    Names,
 }
 
 /// One program, watched.
@@ -82,6 +87,8 @@ pub(crate) struct Watch<'a> {
     pid: i32,
     listener: Listener,
     seals: Seals,
+    absent: &'a mut AbsentPaths,
+    notices: Option<Notices>,
     /// The scratch directory, where it is one of the machine's.
     pub(crate) scratch: Option<OwnedFd>,
     /// Where the program sends what is needed to watch it.
@@ -112,7 +119,9 @@ impl<'a> Watch<'a> {
         process: Pid,
         listener: Listener,
         seals: Seals,
+        absent: &'a mut AbsentPaths,
     ) -> Result<Self, Unable> {
+        let notices = Notices::of(absent);
         Ok(Self {
             plan,
             keeper,
@@ -120,6 +129,8 @@ impl<'a> Watch<'a> {
             pid: process.as_raw_pid(),
             listener,
             seals,
+            absent,
+            notices,
             scratch: None,
             from_program: None,
             script: None,
@@ -166,9 +177,17 @@ impl<'a> Watch<'a> {
                 // A program that makes looks expensive does not have the keeper look all the time.
                 next_look = Instant::now() + pause.max(now.elapsed());
             }
-            let wait = deadline.min(next_look);
+            let mut wait = deadline.min(next_look);
+            let notices = self.notices.as_ref();
+            let notices = notices.filter(|notices| match notices.rest_until() {
+                Some(rested) if rested > now => {
+                    wait = wait.min(rested);
+                    false
+                }
+                _ => true,
+            });
             let wait = wait.saturating_duration_since(Instant::now());
-            let happened = self.wait(wait);
+            let happened = self.wait(wait, notices);
             if happened.contains(&Source::Words) {
                 self.listen();
             }
@@ -194,6 +213,12 @@ impl<'a> Watch<'a> {
             if happened.contains(&Source::Control) {
                 return self.end(Why::HostGone);
             }
+            if happened.contains(&Source::Names)
+                && let Some(notices) = &mut self.notices
+                && notices.tell_of(self.absent)
+            {
+                return self.end(Why::Protected);
+            }
             if self.plan.is_trial() && self.began.is_some() {
                 let why = self.see();
                 return self.end(why);
@@ -202,7 +227,7 @@ impl<'a> Watch<'a> {
     }
 
     /// Waits until something happens, for a limited time.
-    fn wait(&self, time: Duration) -> Vec<Source> {
+    fn wait(&self, time: Duration, notices: Option<&Notices>) -> Vec<Source> {
         let mut sources = vec![
             (Source::Process, self.process.as_fd()),
             (Source::Control, self.keeper.control.as_fd()),
@@ -220,7 +245,8 @@ impl<'a> Watch<'a> {
             .opens
             .iter()
             .map(|opens| (Source::Opens, opens.as_fd()));
-        sources.extend(program.chain(opens));
+        let names = notices.map(|notices| (Source::Names, notices.as_fd()));
+        sources.extend(program.chain(opens).chain(names));
         let handles = sources.iter().map(|(_, handle)| *handle);
         let events = handles.map(|handle| PollFd::from_borrowed_fd(handle, PollFlags::IN));
         let mut events: Vec<PollFd<'_>> = events.collect();
@@ -312,6 +338,9 @@ impl<'a> Watch<'a> {
         if self.seals.are_broken() {
             return Some(Why::Seal);
         }
+        if self.absent.have_appeared() {
+            return Some(Why::Protected);
+        }
         let own = rustix::process::getpid().as_raw_pid();
         let tree = Tree::below(own);
         if !tree.is_whole {
@@ -400,6 +429,7 @@ pub(crate) fn verdict(why: Why, status: i32, keeper: &Keeper) -> Result<Stopped,
         Why::Disk => Ok(Stopped::Disk),
         Why::Scratch => Ok(Stopped::Scratch),
         Why::Seal => Ok(Stopped::Seal),
+        Why::Protected => Ok(Stopped::Protected),
         Why::HostGone => Ok(Stopped::Signaled(libc::SIGKILL)),
         Why::SetUp => lost("it did not start"),
         // The first process is small, but where all are, memory may run out at it.

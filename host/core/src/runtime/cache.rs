@@ -78,7 +78,7 @@ impl Cache {
     }
 
     /// Makes the directory, or makes sure that it is ours alone.
-    fn secure(&self) -> io::Result<()> {
+    pub(crate) fn secure(&self) -> io::Result<()> {
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)

@@ -5,7 +5,11 @@
 //! rest, and a script that rewrites the cache runs native code next time. So a writable mount that
 //! overlaps a sealed place resolves every name it is about to change and compares where it really
 //! is. Mounts that overlap none, which is nearly all, pay nothing.
+//!
+//! A place need not exist. Then the script may create the directories around it, for other files, and not
+//! the place itself, nor a link or another directory in the place of one of those around it.
 
+use crate::decision::{Mount, Permit};
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
@@ -15,21 +19,38 @@ pub(crate) struct Sealed {
     places: Vec<PathBuf>,
     /// Links on the way to a place: another in their stead would lead elsewhere.
     links: Vec<PathBuf>,
-    /// A workspace inside the skill is writable although the skill is not.
-    except: Option<PathBuf>,
+    /// A workspace inside the skill is writable although the skill is not, and a skill that was granted for
+    /// writing although the directory of skills around it is protected.
+    except: Vec<PathBuf>,
 }
 
 impl Sealed {
     /// Seals `places`; `except` stays writable although a place around it is sealed.
-    pub(crate) fn new(places: impl IntoIterator<Item = PathBuf>, except: Option<PathBuf>) -> Self {
+    pub(crate) fn new(
+        places: impl IntoIterator<Item = PathBuf>,
+        except: impl IntoIterator<Item = PathBuf>,
+    ) -> Self {
         let mut links = Vec::new();
         let places = places.into_iter();
         let places = places.map(|place| resolved(&place, &mut links)).collect();
+        let except = except.into_iter().collect();
         Self {
             places,
             links,
             except,
         }
+    }
+
+    /// What is sealed in one run: `places`, and the skill itself unless it may be written.
+    pub(crate) fn of(permit: &Permit, places: &[PathBuf]) -> Self {
+        let is_workspace = |mount: &&Mount| Some(&mount.guest) == permit.workspace.as_ref();
+        let workspace = permit.mounts.iter().find(is_workspace);
+        let skill = permit.skill_mount();
+        let host = |mount: &Mount| mount.host.clone();
+        let own = skill.filter(|skill| !skill.writable).map(host);
+        let writable = skill.filter(|skill| skill.writable);
+        let except = workspace.into_iter().chain(writable).map(host);
+        Self::new(places.iter().cloned().chain(own), except)
     }
 
     /// Whether a mount of `folder` could reach a sealed place.
@@ -45,14 +66,10 @@ impl Sealed {
     }
 
     fn excepted(&self, place: &Path, path: &Path) -> bool {
-        let inner = self
-            .except
-            .as_ref()
-            .filter(|inner| *inner != place && inner.starts_with(place));
-        inner.is_some_and(|inner| path.starts_with(inner))
+        let mut inner = self.except.iter();
+        inner.any(|inner| inner != place && inner.starts_with(place) && path.starts_with(inner))
     }
 
-    /// Whether moving or removing `path` would move or remove a sealed place.
     /// The sealed places that lie in `folder`.
     pub(crate) fn places_in(&self, folder: &Path) -> impl Iterator<Item = &Path> {
         let places = self.places.iter().map(PathBuf::as_path);
@@ -65,10 +82,16 @@ impl Sealed {
         links.filter(move |link| link.starts_with(folder))
     }
 
+    /// Whether moving, removing or replacing `path` would do the same to a sealed place.
     pub(crate) fn carried_by(&self, path: &Path) -> bool {
         let mut all = self.places.iter().chain(&self.links);
         all.any(|place| place.starts_with(path))
     }
+}
+
+/// The real path of a place that may not exist.
+pub(crate) fn real(place: &Path) -> PathBuf {
+    resolved(place, &mut Vec::new())
 }
 
 /// The kernel follows no more than these.

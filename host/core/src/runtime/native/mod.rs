@@ -19,6 +19,7 @@ use crate::outcome::{Enforcement, Hold, Isolation, Status, Usage, signal_name};
 use crate::policy::{Native as Demand, Policy};
 use crate::request::Tier;
 use crate::runtime::Stream;
+use crate::runtime::cache::Cache;
 use crate::runtime::environment::{environment, scratch_path};
 use crate::runtime::output::{Kept, Output};
 use crate::runtime::scratch::{Scratch, Scratches};
@@ -26,7 +27,7 @@ use crate::skill::Language;
 use places::Places;
 use pump::{feed, pump};
 use skillrun_confine::{
-    Backend, Confinement, End, Job, Place, Script, Stopped, Unable, Unavailable,
+    Appeared, Backend, Confinement, End, Fate, Job, Place, Script, Stopped, Unable, Unavailable,
 };
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -41,6 +42,8 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 /// Interpreters of this machine.
 pub(crate) struct Native {
     sealed: Vec<PathBuf>,
+    cache: Cache,
+    log: Vec<PathBuf>,
     scratches: Scratches,
     confinement: OnceLock<Result<Confinement, Unavailable>>,
     /// One for each script that may run at once.
@@ -65,12 +68,19 @@ pub struct NativeState {
 }
 
 impl Native {
-    /// `sealed` are the host's own places that no script may write; `slots` bounds how many scripts
-    /// run at once.
-    pub(crate) fn new(sealed: Vec<PathBuf>, slots: Option<u32>) -> Self {
+    /// `sealed` are the places that no script may write, `cache` and the files of the audit log among them; `slots`
+    /// bounds how many scripts run at once.
+    pub(crate) fn new(
+        sealed: Vec<PathBuf>,
+        cache: Cache,
+        log: Vec<PathBuf>,
+        slots: Option<u32>,
+    ) -> Self {
         let free = slots.map_or(Semaphore::MAX_PERMITS, |slots| slots as usize);
         Self {
             sealed,
+            cache,
+            log,
             scratches: Scratches::new(),
             confinement: OnceLock::new(),
             free: Semaphore::new(free),
@@ -116,6 +126,22 @@ impl Native {
         }
     }
 
+    /// What a script sees. A cache that its workspace would lack is made before: another run may create
+    /// it at any time, and would be taken for the script.
+    fn places(&self, permit: &Permit, backend: Backend) -> Result<Places, Error> {
+        let mut places = Places::new(permit, &self.sealed);
+        if backend == Backend::Namespaces && places.lack(self.cache.folder()) {
+            let made = self.cache.secure();
+            made.map_err(|error| Error::Sandbox(plain(&error)))?;
+            places = Places::new(permit, &self.sealed);
+        }
+        // Something may have been created since it was decided.
+        match places.objection(permit, backend, &self.log) {
+            Some(why) => Err(Error::Sandbox(why)),
+            None => Ok(places),
+        }
+    }
+
     async fn execute(&self, permit: &Permit, live: Live) -> Result<Ended, Error> {
         let failed = |why: String| Error::Sandbox(why);
         let confinement = self
@@ -134,7 +160,7 @@ impl Native {
         let scratch = self.scratches.make();
         let scratch = scratch.map_err(|error| failed(plain(&error)))?;
         let backend = confinement.backend();
-        let places = Places::new(permit, &self.sealed).map_err(failed)?;
+        let places = self.places(permit, backend)?;
         let open = places.open(permit, backend)?;
         let job = job(permit, backend, open, scratch.path())?;
         let stdout = Output::new(Stream::Stdout, permit.limits.output, sink.clone());
@@ -180,6 +206,8 @@ impl Native {
             }
         }
         warnings.extend(take_down(scratch).await);
+        let appeared = end.as_ref().map(|end| end.appeared.iter().map(told));
+        warnings.extend(appeared.into_iter().flatten());
         let end = end.map_err(|error| failed(error.to_string()))?;
         let (status, exit_code, signal) = match stopped {
             true => (Status::Cancelled, 130, None),
@@ -257,11 +285,8 @@ impl Runtime for Native {
         }
         command::check(permit)?;
         let cannot = |why: String| refuse(format!("`{name}` cannot be held here: {why}"));
-        let objection = match Places::new(permit, &self.sealed) {
-            Ok(places) => places.objection(permit, backend),
-            Err(why) => Some(why),
-        };
-        if let Some(why) = objection {
+        let places = Places::new(permit, &self.sealed);
+        if let Some(why) = places.objection(permit, backend, &self.log) {
             return Err(cannot(why).hint("give the script a folder of its own as its workspace"));
         }
         for mount in permit.mounts.iter().filter(|mount| mount.writable) {
@@ -412,6 +437,10 @@ fn verdict(stopped: Stopped, limits: &Limits, stderr: &Output) -> (Status, i32, 
             stderr.note(text);
             signaled(KILL)
         }
+        Stopped::Protected => {
+            stderr.note("Stopped: a protected path appeared during the run");
+            signaled(KILL)
+        }
         Stopped::Scratch => {
             let limit = show_bytes(limits.scratch);
             stderr.note(&format!(
@@ -420,6 +449,19 @@ fn verdict(stopped: Stopped, limits: &Limits, stderr: &Output) -> (Status, i32, 
             signaled(KILL)
         }
     }
+}
+
+/// The warning about a protected path that appeared.
+fn told(appeared: &Appeared) -> String {
+    let name = |path: &[u8]| show(&String::from_utf8_lossy(path));
+    let what = match &appeared.fate {
+        Fate::Moved(to) => format!("appeared during the run; moved to `{}`", name(to)),
+        Fate::Gone => "appeared during the run, and had vanished again at its end".into(),
+        Fate::Stays(why) => {
+            format!("appeared during the run, and could not be moved aside: {why}; remove it")
+        }
+    };
+    format!("`{}` is a protected path and {what}", name(&appeared.path))
 }
 
 /// What came of a run that was stopped while it waited for a slot.

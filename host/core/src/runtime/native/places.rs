@@ -3,40 +3,35 @@
 use crate::decision::{Checked, Mount, Permit};
 use crate::error::Error;
 use crate::files::{plain, show};
-use crate::runtime::sealed::Sealed;
+use crate::runtime::sealed::{self, Sealed};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use skillrun_confine::{Backend, Place, What};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 /// The places of one run, not opened yet.
 pub(super) struct Places {
     /// Whether each mount may be changed.
     writable: Vec<bool>,
-    /// The host's own places that lie in writable ones: where they are, and where the script sees them.
-    inside: Vec<Inside>,
+    /// Protected paths that lie in writable mounts, and links that lead to them.
+    protected: Vec<Protected>,
 }
 
-struct Inside {
+struct Protected {
     path: PathBuf,
+    /// Where the script sees it.
     at: PathBuf,
-    missing: bool,
+    exists: bool,
 }
 
 impl Places {
-    /// Finds out what must be kept from changes; says what cannot be.
-    pub(super) fn new(permit: &Permit, sealed: &[PathBuf]) -> Result<Self, String> {
-        let skill = permit.skill_mount().filter(|skill| !skill.writable);
-        let own = skill.map(|skill| skill.host.clone());
-        let is_workspace = |mount: &&Mount| Some(&mount.guest) == permit.workspace.as_ref();
-        let workspace = permit.mounts.iter().find(is_workspace);
-        let workspace = workspace.map(|mount| mount.host.clone());
-        let sealed = Sealed::new(sealed.iter().cloned().chain(own), workspace);
+    /// Finds out what must be kept from changes.
+    pub(super) fn new(permit: &Permit, sealed: &[PathBuf]) -> Self {
+        let sealed = Sealed::of(permit, sealed);
         let mut places = Self {
             writable: Vec::new(),
-            inside: Vec::new(),
+            protected: Vec::new(),
         };
         for mount in &permit.mounts {
             let path = match &mount.only {
@@ -46,48 +41,46 @@ impl Places {
             let writable = mount.writable && !sealed.covers(&path);
             places.writable.push(writable);
             if writable && mount.only.is_none() {
-                places.seal(mount, &sealed)?;
+                places.protect(mount, &sealed);
             }
         }
-        Ok(places)
+        places
     }
 
-    fn seal(&mut self, mount: &Mount, sealed: &Sealed) -> Result<(), String> {
-        if let Some(link) = sealed.links_in(&mount.host).next() {
-            return Err(format!(
-                "the link `{}` leads to what steers skillrun, and lies in a folder that the script \
-                 may change",
-                show(&link.display().to_string())
-            ));
-        }
-        for place in sealed.places_in(&mount.host) {
-            // What is not there is kept away where its first missing part would be. A stand-in of another run, or one
-            // that a killed run left, is as good as nothing: the last that needs it removes it.
-            let there = |path: &&Path| {
-                path.symlink_metadata().is_ok() && !is_stand_in(path) && !is_empty(path)
-            };
-            let mut path = place.to_owned();
-            let missing = !there(&place);
-            if missing
-                && let Some(last) = place.ancestors().find(there)
-                && let Ok(rest) = place.strip_prefix(last)
-                && let Some(first) = rest.iter().next()
-            {
-                path = last.join(first);
-            }
+    fn protect(&mut self, mount: &Mount, sealed: &Sealed) {
+        let inside: Vec<&Path> = sealed.places_in(&mount.host).collect();
+        for path in inside.iter().copied().chain(sealed.links_in(&mount.host)) {
+            // What lies in a protected path is protected with it.
+            let around = |other: &&Path| *other != path && path.starts_with(other);
             let Ok(below) = path.strip_prefix(&mount.host) else {
                 continue;
             };
             let at = Path::new(&mount.guest).join(below);
-            if !self.inside.iter().any(|inside| inside.at == at) {
-                self.inside.push(Inside { path, at, missing });
+            let known = self.protected.iter().any(|known| known.at == at);
+            if !known && !inside.iter().any(around) {
+                self.protected.push(Protected {
+                    path: path.to_owned(),
+                    at,
+                    exists: path.symlink_metadata().is_ok(),
+                });
             }
         }
-        Ok(())
     }
 
-    /// What a backend cannot hold of this.
-    pub(super) fn objection(&self, permit: &Permit, backend: Backend) -> Option<String> {
+    /// Whether the directory `own` is a protected path that does not exist.
+    pub(super) fn lack(&self, own: &Path) -> bool {
+        let own = sealed::real(own);
+        let mut lacking = self.protected.iter().filter(|protected| !protected.exists);
+        lacking.any(|protected| protected.path == own)
+    }
+
+    /// What a backend cannot hold of this. `log` are files that exist once the script starts.
+    pub(super) fn objection(
+        &self,
+        permit: &Permit,
+        backend: Backend,
+        log: &[PathBuf],
+    ) -> Option<String> {
         if backend == Backend::Namespaces {
             return None;
         }
@@ -95,10 +88,13 @@ impl Places {
         if permit.mounts.iter().any(|mount| elsewhere(&mount)) {
             return Some("virtual paths need namespaces".into());
         }
-        let first = self.inside.first()?;
+        let log: Vec<PathBuf> = log.iter().map(|file| sealed::real(file)).collect();
+        let first = self.protected.iter().find(|protected| {
+            protected.exists || log.iter().any(|file| file.starts_with(&protected.path))
+        })?;
         Some(format!(
-            "`{}` steers skillrun and lies in a folder that the script may change, and without \
-             namespaces nothing keeps it from that",
+            "`{}` is a protected path inside a directory that the script may write, and without \
+             namespaces it cannot be read-only",
             show(&first.path.display().to_string())
         ))
     }
@@ -123,28 +119,27 @@ impl Places {
                 writable: *writable,
             });
         }
-        if backend == Backend::Landlock {
-            return Ok(all);
-        }
-        for inside in &self.inside {
-            let taken = all.iter().any(|place| place.at == inside.at);
+        for protected in &self.protected {
+            let taken = all.iter().any(|place| place.at == protected.at);
             if taken {
                 continue;
             }
-            let what = match (inside.missing, inside.path.extension()) {
-                (true, Some(_)) => What::MissingFile(inside.path.clone()),
-                (true, None) => What::MissingFolder(inside.path.clone()),
-                (false, _) => {
-                    let handle = open_path(&inside.path);
-                    let name = inside.path.display().to_string();
+            let what = match protected.exists {
+                false => What::Absent(protected.path.clone()),
+                true => {
+                    let handle = open_path(&protected.path);
+                    let name = protected.path.display().to_string();
                     What::Open(handle.map_err(|error| failed(&name, error))?)
                 }
             };
             all.push(Place {
                 what,
-                at: inside.at.clone(),
+                at: protected.at.clone(),
                 writable: false,
             });
+        }
+        if backend == Backend::Landlock {
+            return Ok(all);
         }
         if let Checked::Script(script) = &permit.subject
             && let Some(base) = permit.skill_base()
@@ -173,21 +168,4 @@ fn open_mount(mount: &Mount) -> io::Result<OwnedFd> {
 fn open_path(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok(openat(CWD, path, flags, Mode::empty())?)
-}
-
-/// Whether it is an empty folder that nobody may write, as one that keeps a place free.
-fn is_stand_in(path: &Path) -> bool {
-    let meta = path.symlink_metadata();
-    let closed =
-        meta.is_ok_and(|meta| meta.is_dir() && meta.permissions().mode() & 0o7777 == 0o500);
-    closed
-        && path
-            .read_dir()
-            .is_ok_and(|mut entries| entries.next().is_none())
-}
-
-/// Whether it is an empty file, which steers nothing.
-fn is_empty(path: &Path) -> bool {
-    path.symlink_metadata()
-        .is_ok_and(|meta| meta.is_file() && meta.len() == 0)
 }

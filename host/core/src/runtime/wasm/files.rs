@@ -103,6 +103,15 @@ pub(crate) struct FilesView<'a> {
 
 pub(super) type Fd = Resource<Descriptor>;
 
+/// What is about to happen to an entry of a directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Change {
+    /// A directory is created in a free place.
+    NewFolder,
+    /// Anything else.
+    Any,
+}
+
 impl FilesView<'_> {
     pub(super) fn inner(&mut self) -> WasiFilesystemCtxView<'_> {
         WasiFilesystemCtxView {
@@ -155,6 +164,16 @@ impl FilesView<'_> {
     /// resolved a second time, the path could lead elsewhere, for another run may exchange a
     /// directory for a link meanwhile.
     pub(super) fn change(&self, fd: &Fd, path: &str) -> FsResult<Option<(Dir, String)>> {
+        self.change_as(fd, path, Change::Any)
+    }
+
+    /// The same for one kind of change.
+    pub(super) fn change_as(
+        &self,
+        fd: &Fd,
+        path: &str,
+        change: Change,
+    ) -> FsResult<Option<(Dir, String)>> {
         let place = self.place(fd)?;
         let dir = self.dir(fd)?;
         if place.only.is_some() || dir.perms.write_not_permitted() {
@@ -169,7 +188,9 @@ impl FilesView<'_> {
         let (parent, name) = split_entry(path)?;
         let parent = cap_primitives::fs::open_dir(&dir.dir, parent)?;
         let real = real_path(&parent)?.join(name);
-        if sealed.covers(&real) || sealed.carried_by(&real) {
+        // A new directory on the way to a sealed place is empty, so the place stays absent.
+        let moves = change == Change::Any && sealed.carried_by(&real);
+        if sealed.covers(&real) || moves {
             return Err(ErrorCode::NotPermitted.into());
         }
         let parent = Dir::new(parent, dir.perms, dir.open_mode, true);
@@ -178,7 +199,16 @@ impl FilesView<'_> {
 
     /// Like [`Self::change`], as a descriptor for wasmtime-wasi; [`Self::done`] takes it back.
     pub(super) fn spot(&mut self, fd: &Fd, path: String) -> FsResult<(Fd, String)> {
-        match self.change(fd, &path)? {
+        self.spot_for(fd, path, Change::Any)
+    }
+
+    pub(super) fn spot_for(
+        &mut self,
+        fd: &Fd,
+        path: String,
+        change: Change,
+    ) -> FsResult<(Fd, String)> {
+        match self.change_as(fd, &path, change)? {
             None => Ok((Resource::new_borrow(fd.rep()), path)),
             Some((dir, name)) => Ok((self.table.push(Descriptor::Dir(dir))?, name)),
         }

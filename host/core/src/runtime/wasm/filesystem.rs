@@ -3,7 +3,7 @@
 
 use super::budget::ENTRY;
 use super::file_streams::FileReader;
-use super::files::{Fd, FilesView, again, link_stays_inside};
+use super::files::{Change, Fd, FilesView, again, link_stays_inside};
 use crate::files::real_path;
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
@@ -182,10 +182,10 @@ impl types::HostDescriptor for FilesView<'_> {
     }
 
     async fn create_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        self.change(&fd, &path)?;
+        self.change_as(&fd, &path, Change::NewFolder)?;
         self.place(&fd)?.budget.charge(ENTRY)?;
         self.breathe(&fd).await;
-        let (at, name) = self.spot(&fd, path)?;
+        let (at, name) = self.spot_for(&fd, path, Change::NewFolder)?;
         let made = self.inner().create_directory_at(again(&at), name).await;
         self.done(at);
         made

@@ -299,19 +299,7 @@ pub(super) struct Exit(pub(super) u8);
 /// The directories of the permit as the guest sees them.
 fn show_mounts(permit: &Permit, sealed: &[PathBuf], budget: &Budget) -> io::Result<Files> {
     let mut files = Files::new(permit.limits.open_files);
-    let skill = permit.mounts.first().filter(|skill| !skill.writable);
-    let places = sealed
-        .iter()
-        .cloned()
-        .chain(skill.map(|skill| skill.host.clone()));
-    let workspace = permit
-        .mounts
-        .iter()
-        .find(|mount| Some(&mount.guest) == permit.workspace.as_ref());
-    let sealed = Arc::new(Sealed::new(
-        places,
-        workspace.map(|mount| mount.host.clone()),
-    ));
+    let sealed = Arc::new(Sealed::of(permit, sealed));
     for Mount {
         dir,
         host,

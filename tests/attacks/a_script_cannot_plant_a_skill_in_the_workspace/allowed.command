@@ -1,0 +1,1 @@
+run {skill} main.py --workspace {root} -- .agent skills

@@ -1,0 +1,345 @@
+//! Protected paths that do not exist: whatever creates one, it is not there after the run.
+//!
+//! Each script runs with a workspace in which `.agents/skills`, `.kept/skills` and `sub/.claude/skills` are
+//! protected; `.kept` and `sub` exist. What it plants is complete at once, by a rename or a link, since the
+//! run may end at any instruction after that.
+
+use super::{Place, Way};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::Command;
+
+/// The paths in the workspace that are protected, for the host.
+pub(super) const PATHS: [&str; 3] = [".agents/skills", ".kept/skills", "sub/.claude/skills"];
+
+type Test = fn(Way) -> Result<(), String>;
+
+pub(super) const ALL: [(&str, Test); 17] = [
+    ("what_is_not_protected_may_be_created", |way| {
+        let script = "ls -A; mkdir .agents .kept/skills2 skills sub/.claude; echo a > .agents/notes.md; \
+                      echo b > sub/.claude/settings.json; echo c > .kept/.skills; mv .kept/.skills skills/c; \
+                      rmdir .kept/skills2; mv sub/.claude/settings.json .agents";
+        let shown = [".kept", "sub", "ended: Exited(0)"];
+        let left = [
+            ".agents/",
+            ".agents/notes.md",
+            ".agents/settings.json",
+            ".kept/",
+            "skills/",
+            "skills/c",
+            "sub/",
+            "sub/.claude/",
+        ];
+        compare(way, script, &shown, &left)
+    }),
+    (
+        "a_protected_path_created_at_the_end_is_moved_aside",
+        |way| moved(way, "mkdir .agents; mkdir .agents/skills"),
+    ),
+    (
+        "a_protected_path_created_by_a_rename_is_moved_aside",
+        |way| planted(way, "mv x .agents; sleep 1000"),
+    ),
+    (
+        "a_protected_path_in_a_directory_that_existed_is_moved_aside",
+        |way| {
+            let script = "mkdir -p x/deploy; mv -T x .kept/skills; exit 3";
+            let shown = [
+                "ended: Protected",
+                "{workspace}/.kept/skills: moved to {workspace}/.kept/skills.refused",
+            ];
+            let left = [
+                ".kept/",
+                ".kept/skills.refused/",
+                ".kept/skills.refused/deploy/",
+                "sub/",
+            ];
+            compare(way, script, &shown, &left)
+        },
+    ),
+    ("a_file_at_a_protected_path_is_moved_aside", |way| {
+        let script = "mkdir .agents; echo > .agents/skills";
+        let shown = ["ended: Protected", MOVED];
+        let left = [".agents/", ".agents/skills.refused", ".kept/", "sub/"];
+        compare(way, script, &shown, &left)
+    }),
+    (
+        "a_link_on_the_way_to_a_protected_path_is_moved_aside",
+        |way| {
+            let script = "mkdir -p evil/skills; ln -s evil .agents; sleep 1000";
+            let left = [
+                ".agents.refused -> evil",
+                ".kept/",
+                "evil/",
+                "evil/skills/",
+                "sub/",
+            ];
+            compare(way, script, &["ended: Protected", LINK_MOVED], &left)
+        },
+    ),
+    (
+        "a_link_on_the_way_that_leads_nowhere_is_moved_aside",
+        |way| {
+            let script = "ln -s ../elsewhere .agents";
+            let left = [".agents.refused -> ../elsewhere", ".kept/", "sub/"];
+            compare(way, script, &["ended: Protected", LINK_MOVED], &left)
+        },
+    ),
+    ("a_link_at_a_protected_path_is_moved_aside", |way| {
+        let script = "mkdir .agents; ln -s nowhere .agents/skills";
+        let shown = ["ended: Protected", MOVED];
+        let left = [
+            ".agents/",
+            ".agents/skills.refused -> nowhere",
+            ".kept/",
+            "sub/",
+        ];
+        compare(way, script, &shown, &left)
+    }),
+    (
+        "a_protected_path_in_a_new_directory_of_the_same_name_is_moved_aside",
+        |way| {
+            let script = "mv sub old; mkdir -p x/.claude/skills; mv x sub";
+            let shown = [
+                "ended: Protected",
+                "{workspace}/sub/.claude/skills: moved to {workspace}/sub/.claude/skills.refused",
+            ];
+            let left = [
+                ".kept/",
+                "old/",
+                "sub/",
+                "sub/.claude/",
+                "sub/.claude/skills.refused/",
+            ];
+            compare(way, script, &shown, &left)
+        },
+    ),
+    (
+        "a_protected_path_in_a_renamed_directory_is_moved_aside",
+        |way| {
+            // A shell that stands in `sub` still does so, whatever its name is.
+            let script = "mkdir -p x/skills; mv x sub/.claude; mv sub new; exit";
+            let shown = [
+                "ended: Protected",
+                "{workspace}/sub/.claude/skills: moved to {workspace}/DIR/.claude/skills.refused",
+            ];
+            compare_renamed(way, script, &shown)
+        },
+    ),
+    ("a_closed_directory_hides_no_protected_path", |way| {
+        // Without namespaces the mode cannot be changed at all.
+        planted(way, "chmod 0 x 2>/dev/null; mv x .agents; exit")
+    }),
+    (
+        "a_protected_path_that_a_detached_process_creates_is_moved_aside",
+        |way| {
+            let script = "mkfifo $TMPDIR/f; ( setsid bash -c 'mv x .agents; echo > $TMPDIR/f' & ); read < $TMPDIR/f";
+            planted(way, script)
+        },
+    ),
+    ("what_is_moved_aside_replaces_nothing", |way| {
+        let script = "ln -s first .agents.refused; ln -s second .agents";
+        let shown = [
+            "ended: Protected",
+            "{workspace}/.agents/skills: moved to {workspace}/.agents.refused-2",
+        ];
+        let left = [
+            ".agents.refused -> first",
+            ".agents.refused-2 -> second",
+            ".kept/",
+            "sub/",
+        ];
+        compare(way, script, &shown, &left)
+    }),
+    ("a_protected_path_that_comes_and_goes_ends_the_run", flipped),
+    (
+        "a_protected_path_is_moved_aside_although_the_supervisor_was_killed",
+        lost,
+    ),
+    (
+        "a_protected_path_is_moved_aside_after_the_host_was_killed",
+        killed,
+    ),
+    (
+        "a_protected_path_is_moved_aside_once_the_run_is_dropped",
+        dropped,
+    ),
+];
+
+const MOVED: &str = "{workspace}/.agents/skills: moved to {workspace}/.agents/skills.refused";
+const LINK_MOVED: &str = "{workspace}/.agents/skills: moved to {workspace}/.agents.refused";
+/// What is ready to be renamed to `.agents`.
+const PREPARE: &str = "mkdir -p x/skills/deploy; echo planted > x/skills/deploy/SKILL.md;";
+const PLANTED: [&str; 6] = [
+    ".agents/",
+    ".agents/skills.refused/",
+    ".agents/skills.refused/deploy/",
+    ".agents/skills.refused/deploy/SKILL.md",
+    ".kept/",
+    "sub/",
+];
+
+fn place(way: Way) -> Place {
+    let place = Place::new(way);
+    for folder in [".kept", "sub"] {
+        let path = place.path("workspace").join(folder);
+        fs::create_dir(&path).unwrap();
+        place.give(&path);
+    }
+    place
+}
+
+fn bash(place: &Place, role: &str, script: &str) -> Command {
+    let mut command = place.host(role);
+    command.args(["/bin/bash", "-c", script]);
+    command
+}
+
+/// Runs a script and compares what is shown of it, and what is then in the workspace.
+fn compare(way: Way, script: &str, shown: &[&str], left: &[&str]) -> Result<(), String> {
+    let place = place(way);
+    let output = bash(&place, "protected", script).output().unwrap();
+    same(&place, &output, shown)?;
+    same_lines(left, &listed(&place.path("workspace")))
+}
+
+fn moved(way: Way, script: &str) -> Result<(), String> {
+    let left = [".agents/", ".agents/skills.refused/", ".kept/", "sub/"];
+    compare(way, script, &["ended: Protected", MOVED], &left)
+}
+
+fn planted(way: Way, script: &str) -> Result<(), String> {
+    let script = format!("{PREPARE} {script}");
+    compare(way, &script, &["ended: Protected", MOVED], &PLANTED)
+}
+
+/// The run may end before the directory has its new name, or after.
+fn compare_renamed(way: Way, script: &str, shown: &[&str]) -> Result<(), String> {
+    let place = place(way);
+    let output = bash(&place, "protected", script).output().unwrap();
+    let left = listed(&place.path("workspace"));
+    let name = match left.contains(&"new/".to_owned()) {
+        true => "new",
+        false => "sub",
+    };
+    let shown: Vec<String> = shown.iter().map(|line| line.replace("DIR", name)).collect();
+    let shown: Vec<&str> = shown.iter().map(String::as_str).collect();
+    same(&place, &output, &shown)?;
+    let inside = ["", ".claude/", ".claude/skills.refused/"].map(|path| format!("{name}/{path}"));
+    let mut all = vec![".kept/"];
+    all.extend(inside.iter().map(String::as_str));
+    all.sort_unstable();
+    same_lines(&all, &left)
+}
+
+/// The script ends only if it is ended: it hides what it planted as fast as it can.
+fn flipped(way: Way) -> Result<(), String> {
+    let place = place(way);
+    let script =
+        format!("{PREPARE} perl -e 'while (1) {{ rename qw(x .agents); rename qw(.agents x) }}'");
+    let output = bash(&place, "protected", &script).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let ended = text.lines().next() == Some("ended: Protected");
+    let there = place.path("workspace/.agents/skills").exists();
+    match ended && !there {
+        true => Ok(()),
+        false => Err(format!("{output:?}")),
+    }
+}
+
+fn killed(way: Way) -> Result<(), String> {
+    let place = place(way);
+    let script = format!("{PREPARE} echo ready; sleep 1000");
+    let mut host = bash(&place, "protected, held", &script).spawn().unwrap();
+    let mut line = String::new();
+    let mut stdout = BufReader::new(host.stdout.take().unwrap());
+    stdout.read_line(&mut line).unwrap();
+    assert_eq!(line, "ready\n");
+    let keepers: Vec<_> = super::readings::children(host.id())
+        .into_iter()
+        .filter_map(|process| Pid::from_raw(process.cast_signed()))
+        .filter_map(|process| pidfd_open(process, PidfdFlags::empty()).ok())
+        .collect();
+    // In the script's stead, so that it is there when the host dies.
+    fs::rename(place.path("workspace/x"), place.path("workspace/.agents")).unwrap();
+    host.kill().unwrap();
+    host.wait().unwrap();
+    for keeper in &keepers {
+        let ended = poll(&mut [PollFd::new(keeper, PollFlags::IN)], None).unwrap();
+        assert_eq!(ended, 1);
+    }
+    same_lines(&PLANTED, &listed(&place.path("workspace")))
+}
+
+fn lost(way: Way) -> Result<(), String> {
+    let place = place(way);
+    let script = format!("{PREPARE} echo ready; sleep 1000");
+    let output = bash(&place, "protected, lost", &script).output().unwrap();
+    same(
+        &place,
+        &output,
+        &["ready", "the keeper died: signal: 9 (SIGKILL)"],
+    )?;
+    same_lines(&PLANTED, &listed(&place.path("workspace")))
+}
+
+fn dropped(way: Way) -> Result<(), String> {
+    let place = place(way);
+    let script = format!("{PREPARE} echo ready; read; sleep 1000");
+    let output = bash(&place, "protected, dropped", &script)
+        .output()
+        .unwrap();
+    same(&place, &output, &["ready"])?;
+    same_lines(&PLANTED, &listed(&place.path("workspace")))
+}
+
+fn same(place: &Place, output: &std::process::Output, wanted: &[&str]) -> Result<(), String> {
+    let text = String::from_utf8_lossy(&output.stdout);
+    let workspace = place.path("workspace").canonicalize().unwrap();
+    let text = text.replace(workspace.to_str().unwrap(), "{workspace}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    if !stderr.is_empty() {
+        return Err(format!("{text}{stderr}"));
+    }
+    let got: Vec<String> = text.lines().map(str::to_owned).collect();
+    same_lines(wanted, &got)
+}
+
+fn same_lines(wanted: &[&str], got: &[String]) -> Result<(), String> {
+    match wanted == got {
+        true => Ok(()),
+        false => Err(crate::folder::difference(
+            &wanted.join("\n"),
+            &got.join("\n"),
+        )),
+    }
+}
+
+/// Every path in a directory, sorted; directories end with a slash, links tell where they lead.
+fn listed(folder: &Path) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(next) = open.pop() {
+        for entry in fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            let mut name = path
+                .strip_prefix(folder)
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .to_owned();
+            if let Ok(target) = path.read_link() {
+                name.push_str(&format!(" -> {}", target.display()));
+            } else if path.is_dir() {
+                name.push('/');
+                open.push(path);
+            }
+            all.push(name);
+        }
+    }
+    all.sort();
+    all
+}
