@@ -24,6 +24,7 @@ macro_rules! trials {
 
 mod approval;
 mod approval_changes;
+mod attack_corpus;
 mod audit;
 mod audit_chain;
 mod audit_show;
@@ -35,6 +36,7 @@ mod check;
 mod command_line;
 mod concurrency;
 mod containment;
+mod corpus_attacks;
 mod costs;
 mod decisions;
 mod engine;
@@ -80,6 +82,7 @@ fn main() -> ExitCode {
         ("command line", command_line::trials()),
         ("concurrency", concurrency::trials()),
         ("containment", containment::trials()),
+        ("corpus", corpus_attacks::trials()),
         ("costs", costs::trials()),
         ("decision", decisions::trials()),
         ("engine", engine::trials()),
