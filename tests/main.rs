@@ -55,6 +55,7 @@ mod requirements;
 mod setup;
 mod state;
 mod terminal;
+mod threat_model;
 mod words;
 
 use libtest_mimic::{Arguments, Trial};
@@ -106,6 +107,9 @@ fn main() -> ExitCode {
             _ => trial,
         }));
     }
+    let names = trials.iter().map(|trial| trial.name().to_owned());
+    let names = names.collect();
+    trials.extend(threat_model::trials(names));
     if !arguments.list {
         place::prepare_runtimes();
     }
