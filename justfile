@@ -28,3 +28,16 @@ check:
 # What must hold before a change lands
 ci:
     .ci/run
+
+# Fuzz one target of tests/fuzz/targets
+fuzz target seconds="600":
+    tests/fuzz/run {{ target }} {{ seconds }}
+
+# Fuzz every target, one after the other, for so many seconds each
+fuzz-all seconds="600":
+    tests/fuzz/run all {{ seconds }}
+
+# Run every script of a folder of malicious skills contained, and fail if one gets anything
+attack corpus report="attack.jsonl":
+    cargo build --release -p skillrun-cli --bin skillrun
+    cargo run --release -p skillrun-cli --example attack -- {{ corpus }} {{ report }}

@@ -24,6 +24,7 @@ macro_rules! trials {
 
 mod approval;
 mod approval_changes;
+mod attack_corpus;
 mod audit;
 mod audit_chain;
 mod audit_show;
@@ -35,6 +36,7 @@ mod check;
 mod command_line;
 mod concurrency;
 mod containment;
+mod corpus_attacks;
 mod costs;
 mod decisions;
 mod engine;
@@ -54,6 +56,7 @@ mod requirements;
 mod setup;
 mod state;
 mod terminal;
+mod threat_model;
 mod words;
 
 use libtest_mimic::{Arguments, Trial};
@@ -81,6 +84,7 @@ fn main() -> ExitCode {
         ("command line", command_line::trials()),
         ("concurrency", concurrency::trials()),
         ("containment", containment::trials()),
+        ("corpus", corpus_attacks::trials()),
         ("costs", costs::trials()),
         ("decision", decisions::trials()),
         ("engine", engine::trials()),
@@ -105,6 +109,9 @@ fn main() -> ExitCode {
             _ => trial,
         }));
     }
+    let names = trials.iter().map(|trial| trial.name().to_owned());
+    let names = names.collect();
+    trials.extend(threat_model::trials(names));
     if !arguments.list {
         place::prepare_runtimes();
     }

@@ -30,7 +30,7 @@ pub enum Grant {
 
 /// Why a text is not a grant.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is not a grant: {why}")]
+#[error("`{}` is not a grant: {why}", crate::files::show(text))]
 pub struct GrantError {
     text: String,
     why: String,
@@ -285,6 +285,15 @@ mod tests {
         ] {
             assert!(bad.parse::<Grant>().is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn an_error_steers_no_terminal() {
+        let error = "env:\u{1b}[2J".parse::<Grant>().unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "`env:\\u{1b}[2J` is not a grant: it holds the control character '\\u{1b}'"
+        );
     }
 
     #[test]

@@ -46,6 +46,9 @@ mod decision;
 mod error;
 mod expand;
 mod files;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod grant;
 mod host;
 mod limits;

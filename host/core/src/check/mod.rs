@@ -6,6 +6,8 @@
 //! anything, so nothing that was found by reading is ever an error.
 
 mod facts;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod javascript;
 mod modules;
 mod preflight;

@@ -13,6 +13,8 @@ mod library;
 mod script;
 
 pub use allowed_tools::AllowedTools;
+#[cfg(feature = "fuzzing")]
+pub(crate) use describe::describe;
 pub use front_matter::{FrontMatter, Value};
 pub(crate) use front_matter::{Marks, indented};
 pub use language::Language;

@@ -140,6 +140,9 @@ impl types::HostDescriptor for FilesView<'_> {
         atim: types::NewTimestamp,
         mtim: types::NewTimestamp,
     ) -> FsResult<()> {
+        if self.place(&fd)?.only.is_some() && self.dir(&fd).is_ok() {
+            return Err(ErrorCode::NotPermitted.into());
+        }
         if let (Some(sealed), descriptor) = (&self.place(&fd)?.sealed, self.table.get(&fd)?) {
             let handle = match descriptor {
                 Descriptor::File(file) => &file.file,
@@ -214,7 +217,8 @@ impl types::HostDescriptor for FilesView<'_> {
         mtim: types::NewTimestamp,
     ) -> FsResult<()> {
         let (at, path) = match path.as_str() {
-            "." => (again(&fd), path),
+            // The directory itself. That of a single granted file is not the guest's.
+            "." if self.place(&fd)?.only.is_none() => (again(&fd), path),
             _ => self.spot(&fd, path)?,
         };
         // Where something is sealed a link is not followed: it might lead there.

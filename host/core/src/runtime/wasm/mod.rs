@@ -14,6 +14,8 @@ mod deadline;
 mod file_streams;
 mod files;
 mod filesystem;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod memory;
 mod sandbox;
 mod typescript;

@@ -33,10 +33,10 @@ const MAX_ANSWER: usize = 256 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ComponentType, Lift, Lower)]
 #[component(record)]
 pub(super) struct Mapping {
-    line: u32,
+    pub(super) line: u32,
     column: u32,
     #[component(name = "original-line")]
-    original_line: u32,
+    pub(super) original_line: u32,
     #[component(name = "original-column")]
     original_column: u32,
 }
@@ -45,8 +45,8 @@ pub(super) struct Mapping {
 #[derive(Debug, Clone, PartialEq, Eq, ComponentType, Lift, Lower)]
 #[component(record)]
 pub(super) struct Transpiled {
-    code: String,
-    mappings: Vec<Mapping>,
+    pub(super) code: String,
+    pub(super) mappings: Vec<Mapping>,
 }
 
 /// JavaScript, or the message why not.

@@ -1,0 +1,409 @@
+//! The calls that a guest can make, for the fuzz targets: a hostile guest calls whatever it likes, with any
+//! handle, name and flag, in any order.
+
+use super::budget::Budget;
+use super::files::{Fd, Files, FilesView, again};
+use super::typescript::{Left, Transpiler};
+use crate::runtime::cache::Cache;
+use crate::runtime::sealed::Sealed;
+use bytes::Bytes;
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use preopens::Host as _;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio::runtime::{Builder, Runtime};
+use types::{
+    DescriptorFlags, HostDescriptor as _, HostDirectoryEntryStream as _, NewTimestamp, OpenFlags,
+    PathFlags,
+};
+use wasmtime::component::ResourceTable;
+use wasmtime_wasi::p2::FsResult;
+use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
+
+/// A directory that a guest sees.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// Where it is.
+    pub host: PathBuf,
+    /// Where the guest sees it.
+    pub guest: String,
+    /// Whether the guest may change it.
+    pub writable: bool,
+    /// The one file in it that the guest may see.
+    pub only: Option<String>,
+}
+
+/// One call. A handle is a number that counts modulo those that are open.
+#[derive(Debug, Clone)]
+#[expect(missing_docs, reason = "the names are those of wasi:filesystem")]
+pub enum Call {
+    Open {
+        at: usize,
+        follow: bool,
+        path: String,
+        how: u8,
+        flags: u8,
+    },
+    CreateDirectory {
+        at: usize,
+        path: String,
+    },
+    RemoveDirectory {
+        at: usize,
+        path: String,
+    },
+    Unlink {
+        at: usize,
+        path: String,
+    },
+    Rename {
+        at: usize,
+        old: String,
+        to: usize,
+        new: String,
+    },
+    Link {
+        at: usize,
+        follow: bool,
+        old: String,
+        to: usize,
+        new: String,
+    },
+    Symlink {
+        at: usize,
+        target: String,
+        path: String,
+    },
+    ReadLink {
+        at: usize,
+        path: String,
+    },
+    Stat {
+        at: usize,
+        follow: bool,
+        path: String,
+    },
+    SetTimesAt {
+        at: usize,
+        follow: bool,
+        path: String,
+    },
+    SetTimes {
+        fd: usize,
+    },
+    SetSize {
+        fd: usize,
+        size: u64,
+    },
+    Read {
+        fd: usize,
+        offset: u64,
+    },
+    Write {
+        fd: usize,
+        offset: u64,
+        bytes: Vec<u8>,
+    },
+    WriteStream {
+        fd: usize,
+        offset: u64,
+        bytes: Vec<u8>,
+    },
+    Append {
+        fd: usize,
+        bytes: Vec<u8>,
+    },
+    List {
+        fd: usize,
+    },
+    Close {
+        fd: usize,
+    },
+}
+
+/// What the bits of `how` and `flags` stand for.
+const HOW: [OpenFlags; 4] = [
+    OpenFlags::CREATE,
+    OpenFlags::DIRECTORY,
+    OpenFlags::EXCLUSIVE,
+    OpenFlags::TRUNCATE,
+];
+const FLAGS: [DescriptorFlags; 3] = [
+    DescriptorFlags::READ,
+    DescriptorFlags::WRITE,
+    DescriptorFlags::MUTATE_DIRECTORY,
+];
+
+/// What a call gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// Nothing but success.
+    Done,
+    /// Bytes of a file.
+    Bytes(Vec<u8>),
+    /// The target of a link, or the names in a directory.
+    Names(Vec<String>),
+    /// An error that the guest sees.
+    Refused,
+    /// An error that ends the guest.
+    Trapped(String),
+}
+
+/// The files of one guest, and the handles it holds.
+pub struct Guest {
+    runtime: Runtime,
+    files: Files,
+    table: ResourceTable,
+    open: Vec<Fd>,
+}
+
+impl std::fmt::Debug for Guest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Guest").finish_non_exhaustive()
+    }
+}
+
+impl Guest {
+    /// A guest that sees `places`, may write `disk` bytes and nothing below the `protected` paths.
+    pub fn new(places: &[Place], protected: &[PathBuf], disk: u64) -> io::Result<Self> {
+        let sealed = Arc::new(Sealed::new(protected.iter().cloned(), None));
+        let budget = Budget::new(disk, None);
+        let mut files = Files::new(32);
+        for place in places {
+            let dir = Dir::open_ambient_dir(&place.host, ambient_authority())?;
+            let overlaps = place.writable && sealed.overlaps(&place.host);
+            files.show(
+                dir.into_std_file(),
+                place.guest.clone(),
+                place.writable,
+                place.only.clone(),
+                budget.clone(),
+                overlaps.then(|| Arc::clone(&sealed)),
+            );
+        }
+        let mut guest = Self {
+            runtime: Builder::new_current_thread().build()?,
+            files,
+            table: ResourceTable::new(),
+            open: Vec::new(),
+        };
+        let opened = guest.view().get_directories();
+        let opened = opened.map_err(|error| io::Error::other(error.to_string()))?;
+        guest.open = opened.into_iter().map(|(fd, _)| fd).collect();
+        Ok(guest)
+    }
+
+    /// Makes one call, as the guest's bindings would.
+    pub fn call(&mut self, call: &Call) -> Answer {
+        let mut opened = None;
+        let mut closed = None;
+        let (open, mut view) = (
+            &self.open,
+            FilesView {
+                files: &mut self.files,
+                table: &mut self.table,
+            },
+        );
+        if open.is_empty() {
+            return Answer::Refused;
+        }
+        let fd = |number: usize| again(&open[number % open.len()]);
+        let follow = |follow: bool| match follow {
+            true => PathFlags::SYMLINK_FOLLOW,
+            false => PathFlags::empty(),
+        };
+        let done = |result: FsResult<()>| result.map(|()| Answer::Done);
+        let now = || NewTimestamp::Now;
+        let answer = self.runtime.block_on(async {
+            match call.clone() {
+                Call::Open {
+                    at,
+                    follow: links,
+                    path,
+                    how,
+                    flags,
+                } => {
+                    let how = HOW
+                        .iter()
+                        .enumerate()
+                        .filter(|(bit, _)| how & (1 << bit) != 0)
+                        .fold(OpenFlags::empty(), |all, (_, flag)| all | *flag);
+                    let flags = FLAGS
+                        .iter()
+                        .enumerate()
+                        .filter(|(bit, _)| flags & (1 << bit) != 0)
+                        .fold(DescriptorFlags::empty(), |all, (_, flag)| all | *flag);
+                    let fd = view.open_at(fd(at), follow(links), path, how, flags);
+                    opened = Some(fd.await?);
+                    Ok(Answer::Done)
+                }
+                Call::CreateDirectory { at, path } => {
+                    done(view.create_directory_at(fd(at), path).await)
+                }
+                Call::RemoveDirectory { at, path } => {
+                    done(view.remove_directory_at(fd(at), path).await)
+                }
+                Call::Unlink { at, path } => done(view.unlink_file_at(fd(at), path).await),
+                Call::Rename { at, old, to, new } => {
+                    done(view.rename_at(fd(at), old, fd(to), new).await)
+                }
+                Call::Link {
+                    at,
+                    follow: links,
+                    old,
+                    to,
+                    new,
+                } => done(view.link_at(fd(at), follow(links), old, fd(to), new).await),
+                Call::Symlink { at, target, path } => {
+                    done(view.symlink_at(fd(at), target, path).await)
+                }
+                Call::ReadLink { at, path } => {
+                    let target = view.readlink_at(fd(at), path).await?;
+                    Ok(Answer::Names(vec![target]))
+                }
+                Call::Stat {
+                    at,
+                    follow: links,
+                    path,
+                } => {
+                    view.metadata_hash_at(fd(at), follow(links), path.clone())
+                        .await?;
+                    view.stat_at(fd(at), follow(links), path).await?;
+                    Ok(Answer::Done)
+                }
+                Call::SetTimesAt {
+                    at,
+                    follow: links,
+                    path,
+                } => done(
+                    view.set_times_at(fd(at), follow(links), path, now(), now())
+                        .await,
+                ),
+                Call::SetTimes { fd: number } => {
+                    done(view.set_times(fd(number), now(), now()).await)
+                }
+                Call::SetSize { fd: number, size } => done(view.set_size(fd(number), size).await),
+                Call::Read { fd: number, offset } => {
+                    let (bytes, _) = view.read(fd(number), 4096, offset).await?;
+                    Ok(Answer::Bytes(bytes))
+                }
+                Call::Write {
+                    fd: number,
+                    offset,
+                    bytes,
+                } => {
+                    view.write(fd(number), bytes, offset).await?;
+                    Ok(Answer::Done)
+                }
+                Call::WriteStream {
+                    fd: number,
+                    offset,
+                    bytes,
+                } => {
+                    let stream = view.write_via_stream(fd(number), offset)?;
+                    let written = view.table.get_mut(&stream)?.write(Bytes::from(bytes));
+                    view.table.delete(stream)?;
+                    written.map_err(|_| types::ErrorCode::Io)?;
+                    Ok(Answer::Done)
+                }
+                Call::Append { fd: number, bytes } => {
+                    let stream = view.append_via_stream(fd(number))?;
+                    let written = view.table.get_mut(&stream)?.write(Bytes::from(bytes));
+                    view.table.delete(stream)?;
+                    written.map_err(|_| types::ErrorCode::Io)?;
+                    Ok(Answer::Done)
+                }
+                Call::List { fd: number } => {
+                    let listing = view.read_directory(fd(number)).await?;
+                    let mut names = Vec::new();
+                    let again = || wasmtime::component::Resource::new_borrow(listing.rep());
+                    while let Some(entry) = view.read_directory_entry(again()).await? {
+                        names.push(entry.name);
+                    }
+                    types::HostDirectoryEntryStream::drop(&mut view, listing)
+                        .map_err(|_| types::ErrorCode::Io)?;
+                    Ok(Answer::Names(names))
+                }
+                // The directories that it was given stay open: without one there is nothing to call.
+                Call::Close { fd: number } => {
+                    let number = number % open.len();
+                    if number >= view.files.places.len() {
+                        closed = Some(number);
+                    }
+                    Ok(Answer::Done)
+                }
+            }
+        });
+        self.open.extend(opened);
+        if let Some(number) = closed {
+            let fd = self.open.swap_remove(number);
+            if let Err(error) = types::HostDescriptor::drop(&mut self.view(), fd) {
+                return Answer::Trapped(error.to_string());
+            }
+        }
+        answer.unwrap_or_else(|error: wasmtime_wasi::p2::FsError| match error.downcast() {
+            Ok(_) => Answer::Refused,
+            Err(trap) => Answer::Trapped(trap.to_string()),
+        })
+    }
+
+    fn view(&mut self) -> FilesView<'_> {
+        FilesView {
+            files: &mut self.files,
+            table: &mut self.table,
+        }
+    }
+}
+
+/// The import `transpile` of the JavaScript guest.
+pub struct TypeScript {
+    runtime: Runtime,
+    transpiler: Transpiler,
+}
+
+impl std::fmt::Debug for TypeScript {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TypeScript").finish_non_exhaustive()
+    }
+}
+
+impl TypeScript {
+    /// The transpiler, compiled for this machine in the folder `cache`.
+    pub fn new(cache: &Path) -> io::Result<Self> {
+        let runtime = Builder::new_current_thread().build()?;
+        let transpiler = Transpiler::new(Cache::new(cache.to_owned()));
+        runtime
+            .block_on(transpiler.prepare())
+            .map_err(|error| io::Error::other(error.to_string()))?;
+        Ok(Self {
+            runtime,
+            transpiler,
+        })
+    }
+
+    /// Transpiles as a guest asks for it: the code and the lines its mappings name, here and in the source, or the
+    /// message, and the fuel that is left; `None` if the guest is ended.
+    #[expect(
+        clippy::type_complexity,
+        reason = "a type of its own would be more to read than this"
+    )]
+    pub fn transpile(
+        &self,
+        name: &str,
+        source: &[u8],
+        memory: u64,
+        fuel: u64,
+    ) -> Option<(Result<(String, Vec<(u32, u32)>), String>, u64)> {
+        let left = Left { memory, fuel };
+        let asked = self.transpiler.transpile(name, source, left);
+        let (answer, fuel) = self.runtime.block_on(asked).ok()?;
+        let answer = answer.map(|made| {
+            let lines = made.mappings.iter();
+            let lines = lines.map(|mapping| (mapping.line, mapping.original_line));
+            (made.code, lines.collect())
+        });
+        Some((answer, fuel))
+    }
+}

@@ -1,0 +1,1 @@
+run --allow write:{root}/outside {skill} main.py -- {root}/outside/given.txt

@@ -1,0 +1,78 @@
+//! An answers file, which a program wrote for `skillrun expand --answers`.
+//!
+//! A yes comes only from an object that names this skill and this script, whose hash, if it has one, is that of the
+//! script, and that says yes; the first that fits counts.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use serde_json::Value;
+use skillrun::{
+    Answer, Approvals, AuditLog, Decision, Host, Policy, Question, Request, Settings, Skill,
+};
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Arc, LazyLock};
+
+#[path = "../../../host/cli/src/ask/answers.rs"]
+mod answers;
+
+/// What `answers` needs of the command line.
+mod failure {
+    pub(crate) struct Failure(pub(crate) String);
+
+    impl Failure {
+        pub(crate) fn host(message: impl Into<String>) -> Self {
+            Self(message.into())
+        }
+    }
+
+    pub(crate) fn plain(error: &std::io::Error) -> String {
+        error.to_string()
+    }
+}
+
+static ASKED: LazyLock<(PathBuf, Box<Question>)> = LazyLock::new(|| {
+    let folder = tempfile::Builder::new()
+        .tempdir_in("/dev/shm")
+        .expect("a folder")
+        .keep();
+    let host = Host::new(Settings {
+        cache: folder.join("cache"),
+        audit: AuditLog::sink(|_| Ok(())),
+        approvals: Approvals::memory(),
+        sealed: vec![],
+        slots: None,
+    });
+    let skill = concat!(env!("CARGO_MANIFEST_DIR"), "/../../skills/word-count");
+    let skill = Arc::new(Skill::load(skill).expect("an example of this repository"));
+    let request = Request::new(&skill, "scripts/count.py");
+    match host.decide(&Policy::default(), request) {
+        Ok(Decision::Open(question)) => (folder.join("answers.json"), question),
+        other => panic!("nobody is asked: {other:?}"),
+    }
+});
+
+fuzz_target!(|text: &[u8]| {
+    let (path, question) = &*ASKED;
+    fs::write(path, text).expect("a file");
+    let answer = match answers::read(path) {
+        Ok(all) => answers::of(&all, question),
+        Err(failure) => {
+            assert!(!failure.0.chars().any(char::is_control), "{:?}", failure.0);
+            return;
+        }
+    };
+    let hash = &question.scripts[0].sha256;
+    let all: Vec<Value> = serde_json::from_slice(text).expect("what was read is JSON");
+    let fits = |one: &&Value| {
+        one["skill"] == "word-count"
+            && one["script"] == "scripts/count.py"
+            && (one.get("sha256").is_none() || one["sha256"] == **hash)
+    };
+    let said = all
+        .iter()
+        .find(fits)
+        .map(|one| one["answer"].as_str().unwrap_or_default());
+    assert_eq!(answer.map(Answer::word), said);
+});
