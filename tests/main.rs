@@ -50,9 +50,11 @@ mod native;
 mod node;
 mod place;
 mod requirements;
+mod sections;
 mod setup;
 mod state;
 mod terminal;
+mod trust;
 mod words;
 
 use libtest_mimic::{Arguments, Trial};
@@ -92,8 +94,10 @@ fn main() -> ExitCode {
         ("native", native::trials()),
         ("node", node::trials()),
         ("requirement", requirements::trials()),
+        ("sections", sections::trials()),
         ("state", state::trials()),
         ("terminal", terminal::trials()),
+        ("trust", trust::trials()),
         ("case", folder::cases()),
         ("attack", folder::attacks()),
     ] {

@@ -13,7 +13,6 @@ trials! {
     the_outcome_of_a_native_script_says_what_held_it,
     without_namespaces_a_script_runs_unless_the_policy_demands_them,
     a_seal_that_another_program_takes_off_ends_the_run,
-    a_policy_that_is_not_there_is_kept_away_and_stands_for_nothing,
     a_granted_etc_is_the_machines_own,
     the_last_output_of_a_script_waits_for_its_reader,
     arguments_that_the_kernel_hands_to_no_program_are_refused,
@@ -183,7 +182,8 @@ fn a_seal_that_another_program_takes_off_ends_the_run() {
     let script = "echo ready; read -r _\n\
                   while :; do { echo x > skillrun.toml; } 2>/dev/null && echo WROTE; done\n";
     let place = bash(script);
-    place.write("skillrun.toml", "");
+    place.write("skillrun.toml", "# a policy\n");
+    place.trust("skillrun.toml");
     let words = ["--workspace", ".", "--timeout", "60s"];
     let end = meanwhile_of(&place, "main.sh", &words, || {
         place.write("other", "interpreters = [\"bash\", \"node\"]\n");
@@ -192,34 +192,6 @@ fn a_seal_that_another_program_takes_off_ends_the_run() {
     let told = "Stopped: a file that it must not change was replaced by another program\n\
                 Signal: SIGKILL\n";
     assert_eq!((end.stderr.as_str(), end.code), (told, 137));
-}
-
-fn a_policy_that_is_not_there_is_kept_away_and_stands_for_nothing() {
-    let script = "{ echo x > skillrun.toml; } 2>/dev/null || held=yes; echo ready; read -r _; echo held: $held\n";
-    let place = bash(script);
-    place.write(
-        "home/.config/skillrun/skillrun.toml",
-        "native = \"refuse\"\n",
-    );
-    // One in the workspace would be refused.
-    let open = tempfile::NamedTempFile::new().unwrap();
-    let words = [
-        "--workspace",
-        ".",
-        "--policy",
-        open.path().to_str().unwrap(),
-    ];
-    let end = meanwhile_of(&place, "main.sh", &words, || {
-        // An empty file stands in its place meanwhile, and the policy of the user still holds.
-        assert_eq!(place.path("skillrun.toml").metadata().unwrap().len(), 0);
-        let other = place.end(&["run", "./skill", "main.sh"]);
-        assert_eq!(other.code, 126, "{}", other.stderr);
-    });
-    assert_eq!(
-        (end.stdout.as_str(), end.stderr.as_str(), end.code),
-        ("held: yes\n", "", 0)
-    );
-    assert!(!place.path("skillrun.toml").exists());
 }
 
 fn a_granted_etc_is_the_machines_own() {

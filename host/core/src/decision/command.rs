@@ -3,20 +3,20 @@
 use super::{Check, CheckedCommand, Refusal, hex};
 use crate::files::{plain, show};
 use crate::grant::Grant;
-use crate::policy::Policy;
+use crate::policy::EffectiveRules;
 use crate::programs::{self, PATH};
-use crate::request::{COMMANDS, Tier};
+use crate::request::Tier;
 use sha2::{Digest as _, Sha256};
 use std::fs::File;
 use std::io::{self, Read as _};
 
 /// The grant that a command needs. Whether it is installed is nobody's business before that.
-pub(super) fn check_granted(policy: &Policy, name: &str) -> Result<Grant, Refusal> {
+pub(super) fn check_granted(rules: &EffectiveRules<'_>, name: &str) -> Result<Grant, Refusal> {
     let wanted: Grant = format!("run:{name}").parse().map_err(|_| {
         let message = format!("`{}` is not the name of a command", show(name));
         Refusal::new(Check::Request, message).hint("a command is named without a path")
     })?;
-    match policy.allows(COMMANDS, &wanted) {
+    match rules.allows(&wanted) {
         true => Ok(wanted),
         false => Err(
             Refusal::new(Check::Grants, format!("`{wanted}` is not granted")).hint(format!(
