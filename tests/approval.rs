@@ -216,7 +216,7 @@ fn a_policy_that_asks_never_asks_nobody() {
     let host = host(&place);
     let for_all = policy("approval = \"never\"");
     assert!(is_permitted(&host, &for_all, request(&place, "main.py")));
-    let for_one = policy("[skill.skill]\napproval = \"never\"");
+    let for_one = Policy::parse("[skill.\"./skill\"]\napproval = \"never\"", place.root()).unwrap();
     assert!(is_permitted(&host, &for_one, request(&place, "main.py")));
     let for_another = policy("[skill.another]\napproval = \"never\"");
     assert!(!is_permitted(

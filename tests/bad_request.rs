@@ -216,7 +216,7 @@ fn a_variable_that_skillrun_sets_is_refused() {
 fn a_broken_policy_stops_everything() {
     let place = Place::with_script(HELLO);
     place.write("skillrun.toml", "allow = [\"raed:/x\"]\n");
-    let end = place.run(&[]);
+    let end = place.run(&["--policy", "skillrun.toml"]);
     assert_eq!((end.stdout.as_str(), end.code), ("", 126));
     let start = "refused: policy `skillrun.toml`: ";
     assert!(end.stderr.starts_with(start), "{}", end.stderr);

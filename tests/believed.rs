@@ -1,13 +1,11 @@
 //! Which files are believed to say what may run: not those that scripts, skills or other users may have written.
 
 use crate::place::{Place, SKILL_MD};
-use rustix::process::geteuid;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
+use std::os::unix::fs::symlink;
 
 trials! {
     a_policy_in_any_skill_is_passed_over_and_refused_if_it_is_named,
-    a_policy_that_other_users_may_have_written_is_refused_unless_it_is_named,
     a_refused_or_broken_policy_is_on_the_record,
     a_link_in_the_place_of_a_granted_directory_gives_nothing,
     what_is_typed_means_what_its_links_lead_to,
@@ -60,38 +58,9 @@ fn a_policy_in_any_skill_is_passed_over_and_refused_if_it_is_named() {
         "{}",
         named.stderr
     );
+    place.trust("plain/skillrun.toml");
     let twin = from("plain");
     assert_eq!((twin.stdout.as_str(), twin.code), ("secret\n", 0));
-}
-
-fn a_policy_that_other_users_may_have_written_is_refused_unless_it_is_named() {
-    let place = secret();
-    let policy = place.write("skillrun.toml", granting(&place));
-    let file = place.text("secret/file");
-    let run = |words: &[&str]| place.run(&[words, &["--", &file]].concat());
-    let modes = |mode| fs::set_permissions(&policy, fs::Permissions::from_mode(mode)).unwrap();
-    modes(0o666);
-    let end = run(&[]);
-    assert_eq!((end.stdout.as_str(), end.code), ("", 126));
-    assert!(
-        end.stderr
-            .starts_with("refused: policy `skillrun.toml` may be written by every user\n"),
-        "{}",
-        end.stderr
-    );
-    assert_eq!(run(&["--policy", "skillrun.toml"]).stdout, "secret\n");
-    modes(0o664);
-    assert_eq!(run(&[]).stdout, "secret\n");
-    if geteuid().is_root() {
-        chown(&policy, Some(12345), None).unwrap();
-        let end = run(&[]);
-        assert!(
-            end.stderr
-                .starts_with("refused: policy `skillrun.toml` belongs to another user\n"),
-            "{}",
-            end.stderr
-        );
-    }
 }
 
 fn a_refused_or_broken_policy_is_on_the_record() {
@@ -131,7 +100,7 @@ fn a_link_in_the_place_of_a_granted_directory_gives_nothing() {
     let place = secret();
     fs::create_dir(place.path("project")).unwrap();
     let policy = format!(
-        "[skill.skill]\nallow = [\"write:{}\"]\n",
+        "[skill.\"./skill\"]\nallow = [\"write:{}\"]\n",
         place.text("project/out")
     );
     place.write("policy.toml", policy);

@@ -223,8 +223,8 @@ fn doctor_finds_everything_good() {
 
 fn doctor_names_a_broken_policy() {
     let place = Place::new();
-    place.write("skillrun.toml", "alow = []\n");
-    let end = place.end(&["doctor"]);
+    place.write("policy.toml", "alow = []\n");
+    let end = place.end(&["doctor", "--policy", "policy.toml"]);
     assert_eq!(end.code, 1);
     assert!(end.stdout.contains("FAIL policy"), "{}", end.stdout);
     let why = "line 1, column 1: `alow` is not a key; did you mean `allow`?";

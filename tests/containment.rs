@@ -370,6 +370,7 @@ fn a_policy_in_the_skill_is_not_read_by_a_caller_who_stands_in_it() {
     }
     // The twin: the same file beside the skill is the caller's own.
     place.write("skillrun.toml", policy);
+    place.trust("skillrun.toml");
     assert_eq!(from("", "./skill"), ("leaked\n".to_owned(), 0));
 }
 

@@ -222,6 +222,7 @@ fn as_many_files_as_the_policy_says_are_open_at_once() {
          held.clear()\nprint(len(open('/tmp/a').read()))\n",
     );
     place.write("skillrun.toml", "[limits]\nopen_files = 600\n");
+    place.trust("skillrun.toml");
     let end = place.run(&[]);
     assert_eq!(end.stdout, "600 EDQUOT\n600\n");
     assert_eq!(

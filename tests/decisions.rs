@@ -2,13 +2,16 @@
 //! `decisions.txt` states each cell, one line each.
 
 use crate::library::{host, skill};
-use crate::place::Place;
-use skillrun::{AskedBy, Check, Decision, Grant, Limits, Policy, Request, Tier};
+use crate::place::{Place, SKILL_MD};
+use skillrun::{AskedBy, Check, Decision, Grant, Library, Limits, Policy, Request, Skill, Tier};
 use std::fmt::Write as _;
+use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::sync::Arc;
 
 trials! {
     every_combination_of_policy_tools_approval_and_isolation_is_decided_as_the_table_says,
+    every_way_to_name_a_skill_in_a_policy_is_decided_as_the_table_says,
     r9s_the_fields_of_a_script_policy_mean_what_the_readme_says,
 }
 
@@ -104,6 +107,85 @@ fn every_combination_of_policy_tools_approval_and_isolation_is_decided_as_the_ta
     assert_eq!(table.lines().count(), expected.lines().count());
 }
 
+/// Where a skill `deploy` lies when the policy is that of `project`.
+const PLACES: [(&str, &str); 4] = [
+    ("project", "project/skills/deploy"),
+    ("elsewhere", "elsewhere/deploy"),
+    ("linked", "elsewhere/deploy"),
+    ("hides", "project/.agents/skills/deploy"),
+];
+/// How a section of the policy names it: the key, and whose digest it has.
+const SECTIONS: [(&str, &str, &str); 10] = [
+    ("none", "", ""),
+    ("name", "deploy", ""),
+    ("name, digest", "deploy", "own"),
+    ("name, other digest", "deploy", "other"),
+    ("path", "{real}", ""),
+    ("path, digest", "{real}", "own"),
+    ("path, other digest", "{real}", "other"),
+    ("path of what it hides", "skills/deploy", ""),
+    ("another path", "more/deploy", ""),
+    ("another name", "other", ""),
+];
+
+/// The section grants what is asked for and asks nobody; without it, that is not granted, and a person is asked.
+fn every_way_to_name_a_skill_in_a_policy_is_decided_as_the_table_says() {
+    let mut table = String::from("skill      section                 person       agent\n");
+    for (lies, real) in PLACES {
+        for (named, key, whose) in SECTIONS {
+            let place = Place::new();
+            let write = |folder: &str| {
+                place.write(&format!("{folder}/SKILL.md"), SKILL_MD);
+                place.write(&format!("{folder}/scripts/a.py"), "");
+            };
+            write(real);
+            let skills = place.path("project/skills");
+            std::fs::create_dir_all(&skills).unwrap();
+            match lies {
+                "linked" => symlink(place.path(real), skills.join("deploy")).unwrap(),
+                "hides" => write("project/skills/deploy"),
+                _ => {}
+            }
+            let skill = match lies {
+                "elsewhere" => Arc::new(Skill::load(place.path(real)).unwrap()),
+                _ => {
+                    let dirs =
+                        [".agents/skills", "skills"].map(|dir| place.path("project").join(dir));
+                    Library::new(dirs).find("deploy").unwrap().skill
+                }
+            };
+            let digest = match whose {
+                "own" => format!("digest = \"{}\"\n", skill.digest().unwrap()),
+                "other" => format!("digest = \"sha256:{}\"\n", "0".repeat(64)),
+                _ => String::new(),
+            };
+            let key = key.replace("{real}", &place.text(real));
+            let section = match key.is_empty() {
+                true => String::new(),
+                false => format!(
+                    "[skill.\"{key}\"]\n{digest}allow = [\"env:X\"]\napproval = \"never\"\n"
+                ),
+            };
+            let policy = Policy::parse(&section, &place.path("project")).unwrap();
+            let host = host(&place);
+            let person = Request {
+                env: vec![("X".into(), String::new())],
+                ..Request::typed(&skill, "a.py")
+            };
+            let agent = Request::new(&skill, "a.py");
+            let [person, agent] =
+                [person, agent].map(|request| word(&host, host.decide(&policy, request).unwrap()));
+            let _ = writeln!(table, "{lies:<10} {named:<23} {person:<12} {agent}");
+        }
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/sections.txt");
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(path, table).unwrap();
+        return;
+    }
+    assert_eq!(table, std::fs::read_to_string(path).unwrap());
+}
+
 /// Each field with what it allows, and the twin without it.
 fn r9s_the_fields_of_a_script_policy_mean_what_the_readme_says() {
     let place = Place::with_script("");
@@ -162,6 +244,7 @@ fn word(host: &skillrun::Host, decision: Decision) -> &'static str {
             "asks"
         }
         Decision::Refused(refusal) => match refusal.check {
+            Check::Policy => "policy",
             Check::Interpreter => "interpreter",
             Check::AllowedTools => "tools",
             Check::Grants => "grants",

@@ -17,6 +17,7 @@ trials! {
     r9s_phase_3_without_a_yes_no_marker_runs,
     a_script_is_named_as_instructions_name_it,
     a_script_that_two_skills_have_is_named_with_its_skill,
+    the_name_of_a_folder_comes_before_the_name_that_a_skill_gives_itself,
     what_is_no_marker_passes_byte_by_byte,
     text_is_passed_on_before_the_next_comes,
     a_marker_may_come_byte_by_byte,
@@ -246,6 +247,84 @@ fn a_script_that_two_skills_have_is_named_with_its_skill() {
         .filter(|line| line["event"] == "refused");
     let scripts: Vec<Value> = refused.map(|line| line["script"].clone()).collect();
     assert_eq!(scripts, ["scripts/x.py", "scripts/z.py"]);
+}
+
+fn the_name_of_a_folder_comes_before_the_name_that_a_skill_gives_itself() {
+    let place = Place::new();
+    let skill = |folder: &str, name: &str, script: &str| {
+        let matter = format!("---\nname: {name}\ndescription: A skill.\n---\n");
+        place.write(&format!("{folder}/SKILL.md"), matter);
+        let script = format!("{folder}/{script}");
+        place.write(&script, format!("print('{script}')\n"));
+    };
+    skill("a", "a", "scripts/x.py");
+    skill("b", "a", "scripts/y.py");
+    skill("c", "a", "scripts/z.py");
+    skill("d", "d", "a/scripts/y.py");
+    skill("more/a", "a", "scripts/x.py");
+    let of = |folders: &[&str], path: &str| {
+        let mut words = vec!["-y"];
+        words.extend(folders.iter().flat_map(|folder| ["--skill", folder]));
+        expand(&place, &format!("!{{{path}}}"), &words)
+    };
+    for (folders, path, why) in [
+        // `b` says that it is `a`.
+        (
+            &["./a", "./b"][..],
+            "a/scripts/y.py",
+            "error: script `scripts/y.py` not found in skill `a`\nhint: did you mean `scripts/x.py`? there are: scripts/x.py\n",
+        ),
+        (
+            &["./b", "./a"],
+            "skills/a/scripts/y.py",
+            "error: script `scripts/y.py` not found in skill `a`\nhint: did you mean `scripts/x.py`? there are: scripts/x.py\n",
+        ),
+        // Two say so, and no folder has the name.
+        (
+            &["./b", "./c"],
+            "a/scripts/y.py",
+            "error: `a/scripts/y.py` is ambiguous: `b/scripts/y.py`, `c/scripts/y.py`\nhint: name it with its skill\n",
+        ),
+        // `d` has a folder that looks like the skill.
+        (
+            &["./a", "./d"],
+            "a/scripts/y.py",
+            "error: `a/scripts/y.py` is ambiguous: `a/scripts/y.py`, `d/a/scripts/y.py`\nhint: name it with its skill\n",
+        ),
+        (
+            &["./a", "./more/a"],
+            "a/scripts/x.py",
+            "error: `a/scripts/x.py` is ambiguous: `{root}/a/scripts/x.py`, `{root}/more/a/scripts/x.py`\n\
+             hint: name it with its skill\n",
+        ),
+    ] {
+        let end = of(folders, path);
+        assert_eq!(
+            (end.stdout.as_str(), end.stderr.as_str(), end.code),
+            ("", why, 126),
+            "{folders:?}"
+        );
+    }
+    // The twins: what a folder's name means, and a name that no folder has.
+    for (folders, path, printed) in [
+        (&["./a", "./b"][..], "a/scripts/x.py", "a/scripts/x.py"),
+        (&["./a", "./b"], "b/scripts/y.py", "b/scripts/y.py"),
+        (&["./a", "./b"], "scripts/y.py", "b/scripts/y.py"),
+        (&["./b"], "a/scripts/y.py", "b/scripts/y.py"),
+        (&["./b", "./d"], "d/a/scripts/y.py", "d/a/scripts/y.py"),
+        (
+            &["./a", "./more/a"],
+            &place.text("more/a/scripts/x.py"),
+            "more/a/scripts/x.py",
+        ),
+    ] {
+        let end = of(folders, path);
+        assert_eq!(
+            (end.stdout.as_str(), end.stderr.as_str(), end.code),
+            (printed, "", 0),
+            "{folders:?} {path}"
+        );
+    }
 }
 
 fn what_is_no_marker_passes_byte_by_byte() {

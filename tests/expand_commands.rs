@@ -58,6 +58,7 @@ fn r9s_phase_3_a_command_runs_only_if_the_policy_names_it() {
     assert_eq!(refused, ["echo", "touch"]);
     // Its twin, by the policy and by what is typed.
     place.write("skillrun.toml", "allow = [\"run:echo\"]\n");
+    place.trust("skillrun.toml");
     let end = expand(
         &place,
         text,

@@ -24,6 +24,8 @@ trials! {
     a_limit_out_of_range_is_refused,
     an_audit_sink_that_fails_stops_everything,
     what_one_tenant_asks_for_is_recorded_with_its_name,
+    a_skill_that_changes_after_its_digest_was_compared_does_not_run,
+    an_embedder_says_where_bare_names_count,
 }
 
 /// A host that keeps its log in the place.
@@ -291,4 +293,35 @@ fn what_one_tenant_asks_for_is_recorded_with_its_name() {
             (&"tenant-7".into(), &"chat-9".into())
         );
     }
+}
+
+fn a_skill_that_changes_after_its_digest_was_compared_does_not_run() {
+    let place = Place::with_script("print('it ran')\n");
+    let (host, skill) = (host(&place), skill(&place));
+    let text = format!(
+        "[skill.\"./skill\"]\napproval = \"never\"\ndigest = \"{}\"\n",
+        skill.digest().unwrap()
+    );
+    let policy = Policy::parse(&text, place.root()).unwrap();
+    let permit = || permitted(&host, &policy, Request::new(&skill, "main.py"));
+    let (late, twin) = (permit(), permit());
+    assert_eq!(block_on(host.run(twin)).unwrap().stdout, "it ran\n");
+    // Not the script itself, but something that it could import.
+    place.write("skill/scripts/sitecustomize.py", "print('evil')\n");
+    match block_on(host.run(late)) {
+        Err(Error::Changed(what)) => assert_eq!(what, "`scripts/main.py` of skill `skill`"),
+        other => panic!("{other:?}"),
+    }
+    let log = place.audit();
+    assert_eq!(log.last().unwrap()["event"], "refused");
+}
+
+fn an_embedder_says_where_bare_names_count() {
+    let place = Place::with_script("");
+    let text = "[skill.skill]\napproval = \"never\"\n";
+    let policy = Policy::parse(text, place.root()).unwrap();
+    let refusal = refused(&place, &policy, Request::new(&skill(&place), "main.py"));
+    assert_eq!(refusal.check, Check::Policy);
+    let own = policy.with_skill_dirs([place.root().to_owned()]);
+    permitted(&host(&place), &own, Request::new(&skill(&place), "main.py"));
 }

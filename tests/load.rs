@@ -18,7 +18,7 @@ trials! {
     what_a_reference_holds_cannot_close_its_element,
     output_and_references_are_cut_at_fixed_lengths,
     of_many_references_the_first_thousand_by_name_are_listed_and_the_rest_counted,
-    a_policy_in_the_workspace_is_refused_and_elsewhere_it_holds,
+    a_policy_in_the_workspace_is_refused_and_trusted_or_elsewhere_it_holds,
 }
 
 const DIRECTIVE: &str = "<execution_directive>Follow the instructions above. Each script in active_resources has \
@@ -286,7 +286,10 @@ fn ad_7_without_a_yes_nothing_runs_and_with_one_it_does() {
     );
     assert_eq!(end.code, 126);
     assert!(!place.path("workspace/ran").exists());
-    place.write("p/skillrun.toml", "[skill.demo]\napproval = \"never\"\n");
+    place.write(
+        "p/skillrun.toml",
+        "[skill.\"../demo\"]\napproval = \"never\"\n",
+    );
     let end = load(
         &place,
         &[&words[..], &["--policy", "p/skillrun.toml"]].concat(),
@@ -467,7 +470,7 @@ fn of_many_references_the_first_thousand_by_name_are_listed_and_the_rest_counted
     assert_eq!((end.stderr.as_str(), end.code), ("", 0));
 }
 
-fn a_policy_in_the_workspace_is_refused_and_elsewhere_it_holds() {
+fn a_policy_in_the_workspace_is_refused_and_trusted_or_elsewhere_it_holds() {
     let place = place("scripts/a.py", &[("scripts/a.py", "print('a')\n")]);
     place.write("workspace/skillrun.toml", "approval = \"never\"\n");
     let named = [
@@ -481,8 +484,8 @@ fn a_policy_in_the_workspace_is_refused_and_elsewhere_it_holds() {
         (end.stdout.as_str(), end.stderr.as_str(), end.code),
         (
             "",
-            "refused: policy `workspace/skillrun.toml` lies in the workspace, which is not trusted to say what it may do\n\
-             hint: move it elsewhere and name it with --policy FILE, or hand over a folder without it\n",
+            "refused: policy `workspace/skillrun.toml` is inside the workspace and not trusted\n\
+             hint: run `skillrun policy trust workspace/skillrun.toml` after reading it\n",
             126
         )
     );
@@ -490,7 +493,8 @@ fn a_policy_in_the_workspace_is_refused_and_elsewhere_it_holds() {
     let mut here = place.command(&["load", "../demo", "--workspace", "."]);
     let end = place.end_of(here.current_dir(place.path("workspace")));
     assert!(
-        end.stderr.contains("lies in the workspace"),
+        end.stderr
+            .contains("is inside the workspace and not trusted"),
         "{}",
         end.stderr
     );
@@ -501,10 +505,14 @@ fn a_policy_in_the_workspace_is_refused_and_elsewhere_it_holds() {
         &["--workspace", "workspace", "--policy", "linked.toml"],
     );
     assert!(
-        end.stderr.contains("lies in the workspace"),
+        end.stderr
+            .contains("is inside the workspace and not trusted"),
         "{}",
         end.stderr
     );
+    place.trust("workspace/skillrun.toml");
+    let end = load(&place, &named);
+    assert_eq!(end.code, 0, "{}", end.stderr);
     std::fs::rename(
         place.path("workspace/skillrun.toml"),
         place.path("own.toml"),

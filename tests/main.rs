@@ -53,10 +53,12 @@ mod node;
 mod place;
 mod protected;
 mod requirements;
+mod sections;
 mod setup;
 mod state;
 mod terminal;
 mod threat_model;
+mod trust;
 mod words;
 
 use libtest_mimic::{Arguments, Trial};
@@ -98,8 +100,10 @@ fn main() -> ExitCode {
         ("node", node::trials()),
         ("protected", protected::trials()),
         ("requirement", requirements::trials()),
+        ("sections", sections::trials()),
         ("state", state::trials()),
         ("terminal", terminal::trials()),
+        ("trust", trust::trials()),
         ("case", folder::cases()),
         ("attack", folder::attacks()),
     ] {

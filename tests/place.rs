@@ -182,6 +182,12 @@ impl Place {
         self.end(&start)
     }
 
+    /// Trusts a policy, as a person who has read it does.
+    pub(crate) fn trust(&self, policy: &str) {
+        let end = self.end(&["policy", "trust", "--yes", policy]);
+        assert_eq!(end.code, 0, "{}", end.stderr);
+    }
+
     /// The same with `--json`: the outcome, or the error.
     pub(crate) fn outcome(&self, words: &[&str]) -> serde_json::Value {
         let words: Vec<&str> = ["--json"]

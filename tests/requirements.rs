@@ -249,11 +249,11 @@ fn fr_013_the_time_limit_is_configured_in_the_policy() {
         ("[limits]\ntime = \"1s\"", 1),
         ("[limits]\ntime = \"600s\"", 600),
         (
-            "[limits]\ntime = \"60s\"\n[skill.skill]\nlimits.time = \"90s\"",
+            "[limits]\ntime = \"60s\"\n[skill.\"./skill\"]\nlimits.time = \"90s\"",
             90,
         ),
     ] {
-        let policy = Policy::parse(text, Path::new("/")).unwrap();
+        let policy = Policy::parse(text, place.root()).unwrap();
         let permit = permitted(&host(&place), &policy, request());
         assert_eq!(permit.limits().time.as_secs(), seconds, "{text}");
     }

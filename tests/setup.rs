@@ -57,14 +57,26 @@ fn step(root: &Path, words: &[&str]) -> Result<(), String> {
             .map(drop)
             .map_err(say),
         ["move", old, new] => fs::rename(root.join(old), fresh(root, new)?).map_err(say),
+        ["trust", path] => trust(root, path),
         ["remove", path] => fs::remove_file(root.join(path)).map_err(say),
         _ => Err(
             "not a step: symlink TARGET PATH, hardlink OLD NEW, mode OCTAL PATH, fifo PATH, \
              socket PATH, dir PATH, file PATH BYTES, touch PATH, text PATH TEXT, \
-             repeat PATH BEFORE TEXT TIMES AFTER, copy OLD NEW, move OLD NEW, remove PATH"
+             repeat PATH BEFORE TEXT TIMES AFTER, copy OLD NEW, move OLD NEW, trust POLICY, remove PATH"
                 .into(),
         ),
     }
+}
+
+/// Trusts a policy, as `skillrun policy trust` does in a trial's directory.
+fn trust(root: &Path, path: &str) -> Result<(), String> {
+    let policy = skillrun::PolicyFile::read(&root.join(path)).map_err(|error| error.to_string())?;
+    fs::create_dir_all(root.join("state")).map_err(|error| error.to_string())?;
+    let trusted = skillrun::TrustedPolicies::new(root.join("state/skillrun/trusted"));
+    trusted
+        .trust(&policy)
+        .map(drop)
+        .map_err(|error| error.to_string())
 }
 
 /// A path whose folder is made.

@@ -14,6 +14,7 @@ trials! {
     a_full_scratch_directory_is_within_the_memory_that_was_promised,
     without_namespaces_a_script_runs_unless_the_policy_demands_them,
     a_seal_that_another_program_takes_off_ends_the_run,
+    a_policy_that_a_native_script_wrote_does_not_count,
     a_granted_etc_is_the_machines_own,
     the_last_output_of_a_script_waits_for_its_reader,
     arguments_that_the_kernel_hands_to_no_program_are_refused,
@@ -203,7 +204,8 @@ fn a_seal_that_another_program_takes_off_ends_the_run() {
     let script = "echo ready; read -r _\n\
                   while :; do { echo x > skillrun.toml; } 2>/dev/null && echo WROTE; done\n";
     let place = bash(script);
-    place.write("skillrun.toml", "");
+    place.write("skillrun.toml", "# a policy\n");
+    place.trust("skillrun.toml");
     let words = ["--workspace", ".", "--timeout", "60s"];
     let end = meanwhile_of(&place, "main.sh", &words, || {
         place.write("other", "interpreters = [\"bash\", \"node\"]\n");
@@ -212,6 +214,21 @@ fn a_seal_that_another_program_takes_off_ends_the_run() {
     let told = "Stopped: a file that it must not change was replaced by another program\n\
                 Signal: SIGKILL\n";
     assert_eq!((end.stderr.as_str(), end.code), (told, 137));
+}
+
+fn a_policy_that_a_native_script_wrote_does_not_count() {
+    let place = bash("echo 'approval = \"never\"' > skillrun.toml && echo written\n");
+    std::fs::create_dir(place.path("project")).unwrap();
+    let words = ["run", "./skill", "main.sh", "--workspace", "project"];
+    assert_eq!(place.end(&words).stdout, "written\n");
+    let mut load = place.command(&["load", "../skill"]);
+    let end = place.end_of(load.current_dir(place.path("project")));
+    let why = "refused: policy `skillrun.toml` is not trusted\n\
+               hint: run `skillrun policy trust` after reading it, or pass --policy skillrun.toml\n";
+    assert_eq!(
+        (end.stdout.as_str(), end.stderr.as_str(), end.code),
+        ("", why, 126)
+    );
 }
 
 fn a_granted_etc_is_the_machines_own() {

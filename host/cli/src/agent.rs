@@ -1,6 +1,6 @@
 //! What runs because an agent wants it: under whose policy, with what, and asked for how.
 
-use crate::args::Agent;
+use crate::args::{Agent, Skills};
 use crate::ask::Asks;
 use crate::failure::{Failure, REFUSED, say};
 use crate::list::printable;
@@ -65,7 +65,7 @@ impl Agent {
             skills: &skills,
             workspace: self.workspace.as_deref(),
         };
-        let policy = places::policy(self.policy.as_deref(), untrusted);
+        let policy = places::policy(self.policy.as_deref(), &self.skills, untrusted);
         let policy = policy.map_err(|failure| recorded(failure, &names))?;
         Ok(policy.and_allow(typed(&self.allow)?))
     }
@@ -86,8 +86,16 @@ impl Agent {
     }
 }
 
-/// Tells which skills of the same name are hidden by the one that was found.
+/// Tells which skills of the same name are hidden by the one that was found, and whether its folder has another name.
 pub(crate) fn warn_shadowed(found: &Found) {
+    if found.by_front_matter {
+        let text = format!(
+            "no folder has the name `{}`; the skill in `{}` calls itself so",
+            printable(found.skill.name()),
+            printable(&found.skill.path().display().to_string())
+        );
+        say("warning", &text);
+    }
     for hidden in &found.shadowed {
         let text = format!(
             "skill `{}` hides `{}`",
@@ -115,7 +123,7 @@ pub(crate) fn recorded(failure: Failure, name: &str) -> Failure {
         },
         ..Request::command(name)
     };
-    let written = places::host(&Policy::default())
+    let written = places::host(&Policy::default(), &Skills::default())
         .and_then(|host| Ok(host.decide(&Policy::default(), request)?));
     match written {
         Ok(_) => failure,

@@ -51,6 +51,8 @@ pub(crate) enum Command {
     Load(Load),
     /// Run the markers in what a model writes: text in, text with their output out
     Expand(Expand),
+    /// Trust the policy of a directory, or check one
+    Policy(Policy),
     /// List what people have approved, or take it back
     Approvals(Approvals),
     /// Check skills against the specification, and tell what their scripts will meet here
@@ -78,6 +80,7 @@ impl Command {
             Self::Show(show) => show.json,
             // An agent reads its text, whatever went wrong.
             Self::Load(_) | Self::Expand(_) => false,
+            Self::Policy(policy) => policy.json(),
             Self::Approvals(approvals) => approvals.json(),
             Self::Check(check) => check.format() == CheckFormat::Json,
             Self::Prompt(prompt) => prompt.json,
@@ -126,7 +129,7 @@ pub(crate) struct Run {
     /// Where to run it
     #[arg(long, value_enum, default_value_t = Runtime::Auto)]
     pub(crate) runtime: Runtime,
-    /// The policy [default: ./skillrun.toml, then ~/.config/skillrun/skillrun.toml]
+    /// The policy [default: ./skillrun.toml, which must be trusted, then ~/.config/skillrun/skillrun.toml]
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
     #[command(flatten)]
@@ -152,7 +155,7 @@ pub(crate) enum Runtime {
     Native,
 }
 
-#[derive(Debug, ClapArgs)]
+#[derive(Debug, Default, ClapArgs)]
 pub(crate) struct Skills {
     /// A folder that holds skills, searched first
     #[arg(long = "skills", value_name = "DIR")]
@@ -224,7 +227,7 @@ pub(crate) struct Agent {
     /// The conversation, for approvals and the audit log
     #[arg(long, value_name = "NAME", default_value = "")]
     pub(crate) chat: String,
-    /// The policy [default: ./skillrun.toml, then ~/.config/skillrun/skillrun.toml]
+    /// The policy [default: ./skillrun.toml, which must be trusted, then ~/.config/skillrun/skillrun.toml]
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
     #[command(flatten)]
@@ -262,6 +265,74 @@ pub(crate) struct Expand {
     pub(crate) max_output: String,
     #[command(flatten)]
     pub(crate) agent: Agent,
+}
+
+const POLICY_EXAMPLES: &str = "\
+Examples:
+  skillrun policy check               # what ./skillrun.toml means, or where it is wrong
+  skillrun policy trust               # shows ./skillrun.toml and asks
+  skillrun policy untrust ../other/skillrun.toml
+
+The policy of a directory comes with it, so it counts only after somebody has trusted it, and as long as it
+does not change. Naming a policy with --policy needs no trust, unless it is inside the workspace.
+
+Exit codes: 0, 1 not a valid policy, 125 host error, 126 not trusted.";
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = POLICY_EXAMPLES)]
+pub(crate) struct Policy {
+    #[command(subcommand)]
+    pub(crate) action: PolicyAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PolicyAction {
+    /// Show a policy, ask, and let it count as long as it stays as it is
+    Trust {
+        /// The policy
+        #[arg(default_value = "skillrun.toml")]
+        file: PathBuf,
+        /// Ask nobody: this is the person's own yes
+        #[arg(short, long)]
+        yes: bool,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take trust back
+    Untrust {
+        /// The policy, which may be gone
+        #[arg(default_value = "skillrun.toml")]
+        file: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// List what is trusted
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print what a policy means, or where it is wrong
+    Check {
+        /// The policy [default: ./skillrun.toml, then ~/.config/skillrun/skillrun.toml]
+        file: Option<PathBuf>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+impl Policy {
+    fn json(&self) -> bool {
+        match self.action {
+            PolicyAction::Trust { json, .. }
+            | PolicyAction::Untrust { json, .. }
+            | PolicyAction::List { json }
+            | PolicyAction::Check { json, .. } => json,
+        }
+    }
 }
 
 #[derive(Debug, ClapArgs)]
@@ -411,7 +482,7 @@ impl Runtimes {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Doctor {
-    /// The policy [default: ./skillrun.toml, then ~/.config/skillrun/skillrun.toml]
+    /// The policy [default: ./skillrun.toml, which must be trusted, then ~/.config/skillrun/skillrun.toml]
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
     #[command(flatten)]

@@ -23,6 +23,9 @@ use terminal::{Heard, Terminal};
 static STOPPED: AtomicBool = AtomicBool::new(false);
 const STOPPED_WHY: &str = "the command was stopped";
 
+/// Time to read a text and think.
+const CONFIRM_WITHIN: Duration = Duration::from_secs(600);
+
 /// Whether somebody who was asked, or a signal since, wants the command to end.
 pub(crate) fn stopped() -> bool {
     STOPPED.load(Ordering::SeqCst)
@@ -174,4 +177,19 @@ pub(crate) fn tell_refused(decisions: &[Decision]) {
             }
         }
     }
+}
+
+/// Shows a text at the terminal and asks for a yes. `None` if there is nobody to ask; whatever is unclear is no.
+pub(crate) fn confirm(text: &str, prompt: &str) -> Result<Option<bool>, Failure> {
+    let Some(mut terminal) = Terminal::open() else {
+        return Ok(None);
+    };
+    terminal.reset()?;
+    terminal.print(text)?;
+    let heard = terminal.hear(prompt, CONFIRM_WITHIN)?;
+    let yes = |line: String| matches!(line.to_ascii_lowercase().as_str(), "y" | "yes");
+    Ok(Some(match heard {
+        Heard::Line(line) => yes(line),
+        Heard::Interrupted | Heard::Stopped | Heard::Nothing => false,
+    }))
 }

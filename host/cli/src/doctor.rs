@@ -21,7 +21,11 @@ pub(crate) fn doctor(args: &Doctor) -> Result<u8, Failure> {
         good: true,
         text: env!("CARGO_PKG_VERSION").into(),
     }];
-    let policy = match places::policy(args.policy.as_deref(), places::Untrusted::default()) {
+    let policy = match places::policy(
+        args.policy.as_deref(),
+        &args.skills,
+        places::Untrusted::default(),
+    ) {
         Ok(policy) => {
             let source = policy.source().map(|path| path.display().to_string());
             let text = source.unwrap_or_else(|| "none: the empty policy grants nothing".into());
@@ -59,7 +63,7 @@ pub(crate) fn doctor(args: &Doctor) -> Result<u8, Failure> {
         text,
     });
 
-    let host = places::host(&policy)?;
+    let host = places::host(&policy, &args.skills)?;
     findings.push(Finding {
         name: "audit log",
         good: true,

@@ -41,7 +41,7 @@ pub(crate) fn expand(args: &Expand) -> Result<u8, Failure> {
     };
     kept.check().map_err(limit)?;
     let policy = args.agent.policy(&skills)?;
-    let host: &'static Host = Box::leak(Box::new(places::host(&policy)?));
+    let host: &'static Host = Box::leak(Box::new(places::host(&policy, &args.agent.skills)?));
     let events = Events::open(args.events.as_deref())?;
     let runner = Runner::start(host, events.clone(), args.agent.quiet)?;
     let mut filter = Filter {
@@ -135,7 +135,9 @@ impl Filter<'_> {
             .args
             .agent
             .request(&self.policy, marker.request.clone());
-        let mut limits = self.policy.limits(request.subject.section());
+        // If there are no rules for it, deciding says why and records it.
+        let rules = request.subject.rules(&self.policy);
+        let mut limits = rules.map_or_else(|_| Limits::default(), |rules| rules.limits());
         limits.output = limits.output.min(self.most);
         request.limits = Some(limits);
         let decision = self.host.decide(&self.policy, request)?;

@@ -1,7 +1,7 @@
 //! What went wrong, as an exit code, a message and a hint.
 
 use serde_json::json;
-use skillrun::{Error, PolicyError, Refusal, SkillError};
+use skillrun::{Error, PolicyError, Refusal, SkillError, TrustError};
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
@@ -46,6 +46,7 @@ impl From<SkillError> for Failure {
         let message = error.to_string();
         let hint = match error {
             SkillError::NotFound { hint, .. } => Some(hint),
+            SkillError::Ambiguous { .. } => Some("name the one that is meant by its path".into()),
             SkillError::Invalid { .. } => None,
         };
         Self {
@@ -65,6 +66,17 @@ impl From<Refusal> for Failure {
             word,
             message: refusal.message,
             hint: refusal.hint,
+        }
+    }
+}
+
+impl From<TrustError> for Failure {
+    fn from(error: TrustError) -> Self {
+        Self {
+            code: REFUSED,
+            word: "refused",
+            message: error.to_string(),
+            hint: error.hint().map(str::to_owned),
         }
     }
 }

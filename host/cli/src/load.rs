@@ -20,7 +20,7 @@ pub(crate) fn load(args: &Load) -> Result<u8, Failure> {
     // What will not run comes last, where nothing is rendered from; it is told of already.
     let requests = runs.chain(load.refused());
     let requests = requests.map(|request| args.agent.request(&policy, request));
-    let host: &Host = Box::leak(Box::new(places::host(&policy)?));
+    let host: &Host = Box::leak(Box::new(places::host(&policy, &args.agent.skills)?));
     let asks = args.agent.asks(std::slice::from_ref(skill))?;
     let decisions = host.decide_all(&policy, requests.collect())?;
     let decisions = asks.settle(host, decisions)?;

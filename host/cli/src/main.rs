@@ -15,6 +15,7 @@ mod failure;
 mod list;
 mod load;
 mod places;
+mod policy;
 mod prompt;
 mod run;
 mod runtimes;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         Command::Show(show) => show::show(&show),
         Command::Load(load) => load::load(&load),
         Command::Expand(expand) => expand::expand(&expand),
+        Command::Policy(policy) => policy::policy(&policy),
         Command::Approvals(approvals) => approvals::approvals(&approvals),
         Command::Check(check) => check::check(&check),
         Command::Prompt(prompt) => prompt::prompt(&prompt),

@@ -1,10 +1,16 @@
 //! Where things are on this machine: the one part that reads the user's environment.
 
+use crate::args::Skills;
 use crate::failure::{Failure, REFUSED};
 use crate::list::printable;
-use skillrun::{Approvals, AuditLog, Host, Library, Policy, Settings};
+use skillrun::{
+    Approvals, AuditLog, Host, Library, Policy, PolicyFile, Settings, Trust, TrustedPolicies,
+};
 use std::env;
 use std::path::{Path, PathBuf};
+
+/// The name under which policies are found.
+pub(crate) const POLICY: &str = "skillrun.toml";
 
 /// The environment variable if it is set to an absolute path, as the XDG rules say.
 fn xdg(variable: &str, below_home: &str) -> Result<PathBuf, Failure> {
@@ -43,104 +49,203 @@ fn config() -> Result<PathBuf, Failure> {
     Ok(xdg("XDG_CONFIG_HOME", ".config")?.join("skillrun"))
 }
 
-/// The host of this user. What steers it is sealed against the scripts it runs.
-pub(crate) fn host(policy: &Policy) -> Result<Host, Failure> {
-    let mut sealed: Vec<PathBuf> = config().into_iter().collect();
-    sealed.extend(policy.source().map(Path::to_owned));
-    // A script that could write this file would write the next run's policy.
-    sealed.extend(
-        env::current_dir()
-            .ok()
-            .map(|here| here.join("skillrun.toml")),
-    );
-    // A script that could write these would write the next run's skills.
-    let skills = library(&[]);
-    let skills = skills.folders().iter();
-    sealed.extend(skills.filter_map(|folder| std::path::absolute(folder).ok()));
+/// The policies that a person has trusted.
+pub(crate) fn trusted() -> Result<TrustedPolicies, Failure> {
+    let folder = xdg("XDG_STATE_HOME", ".local/state")?.join("skillrun/trusted");
+    Ok(TrustedPolicies::new(folder))
+}
+
+/// The policy of the user.
+pub(crate) fn own_policy() -> Option<PathBuf> {
+    config().ok().map(|folder| folder.join(POLICY))
+}
+
+/// The host of this user. What steers it, now or later, is protected against the scripts it runs: policies, records, and
+/// the skills that a name or a section of the policy may mean.
+pub(crate) fn host(policy: &Policy, skills: &Skills) -> Result<Host, Failure> {
+    let mut protected: Vec<PathBuf> = config().into_iter().collect();
+    protected.extend(policy.source().map(Path::to_owned));
+    // Where the records of trust are not to be relied on, none of these policies counts.
+    let trusted = trusted()?.list().unwrap_or_default();
+    protected.extend(trusted.into_iter().map(|policy| policy.path));
+    protected.extend(policy.skill_paths());
+    let here = env::current_dir()?;
+    let search = library(&skills.folders);
+    let search = search.folders().iter().chain(policy.skill_dirs());
+    // Also those that are not there: whoever makes one decides what a name means.
+    protected.extend(search.map(|folder| here.join(folder)));
     let log = audit()?;
-    sealed.extend(log.parent().map(Path::to_owned));
+    protected.extend(log.parent().map(Path::to_owned));
     Ok(Host::new(Settings {
         cache: cache()?,
         audit: AuditLog::file(log),
         approvals: Approvals::file(approvals()?),
-        sealed,
+        sealed: protected,
         slots: None,
     }))
 }
 
-/// What scripts may bring along or change, and what is therefore never read as policy.
+/// What scripts may bring along or change, and what is therefore not read as policy, or only if a person trusts it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Untrusted<'a> {
     pub(crate) skills: &'a [&'a Path],
     pub(crate) workspace: Option<&'a Path>,
 }
 
-/// The policy: the named one, or the first that is there, or the empty one.
+/// The policy: the named one, or the first that is there and says something, or the empty one.
 ///
-/// One in the folder of any skill is passed over unless it was named: a caller may stand in there, and a skill must
-/// not widen a policy. One in the workspace is refused: it may be the caller's, with restrictions that he relies on,
-/// or a script's. So is one that was found and that another user may have written.
-pub(crate) fn policy(named: Option<&Path>, untrusted: Untrusted<'_>) -> Result<Policy, Failure> {
-    let Untrusted { skills, workspace } = untrusted;
-    let usual = || {
-        let usual = [
-            Some(PathBuf::from("skillrun.toml")),
-            config().ok().map(|folder| folder.join("skillrun.toml")),
-        ];
-        let mut there = usual.into_iter().flatten().filter(|path| {
-            // An empty file says nothing; one stands where a script that is running must not make one.
-            let meta = path.symlink_metadata();
-            meta.is_ok_and(|meta| !meta.is_file() || meta.len() > 0)
-        });
-        there.find(|path| !is_of_a_skill(path) && !skills.iter().any(|skill| lies_in(path, skill)))
+/// - Nothing in a skill is read: a caller may stand in there, and a skill must not widen a policy. One that a person
+///   relies on is refused there instead of passed over: a script may have laid the `SKILL.md` around it.
+/// - The one of the current directory counts if a person has trusted its bytes: it came with the directory.
+/// - That of the user counts if nobody else may have written it.
+/// - A named one is the person's word. In the workspace it must be trusted, too: a script may have written it.
+pub(crate) fn policy(
+    named: Option<&Path>,
+    typed: &Skills,
+    untrusted: Untrusted<'_>,
+) -> Result<Policy, Failure> {
+    let policy = match named {
+        Some(path) => Some(named_policy(path, typed, untrusted)?),
+        None => match policy_here(untrusted)? {
+            Some(policy) => Some(policy),
+            None => home_policy(untrusted)?,
+        },
     };
-    let refused = |message: String, hint: &str| Failure {
+    Ok(policy.unwrap_or_default().with_home(home()))
+}
+
+fn named_policy(path: &Path, typed: &Skills, untrusted: Untrusted<'_>) -> Result<Policy, Failure> {
+    if untrusted.is_of_a_skill(path) {
+        return Err(of_a_skill(path));
+    }
+    let file = PolicyFile::read(path)?;
+    if untrusted.holds(path) {
+        check_trust(path, &file, untrusted)?;
+    }
+    let policy = at_home(file.parse()?, &file);
+    let here = env::current_dir()?;
+    // Skills that were typed together with the policy are meant by its names.
+    let typed = typed.folders.iter().map(|folder| here.join(folder));
+    let dirs: Vec<PathBuf> = policy.skill_dirs().iter().cloned().chain(typed).collect();
+    Ok(policy.with_skill_dirs(dirs))
+}
+
+/// A policy with the home directory it means, and, if it is that of the user, the skill directories there.
+pub(crate) fn at_home(policy: Policy, file: &PolicyFile) -> Policy {
+    let own = config().ok().and_then(|folder| folder.canonicalize().ok());
+    let policy = policy.with_home(home());
+    match own.is_some_and(|own| own.join(POLICY) == file.path()) {
+        true => policy.with_skill_dirs(home_skill_dirs()),
+        false => policy,
+    }
+}
+
+/// The policy of the current directory.
+fn policy_here(untrusted: Untrusted<'_>) -> Result<Option<Policy>, Failure> {
+    let path = Path::new(POLICY);
+    let Some(file) = found(path)? else {
+        return Ok(None);
+    };
+    if untrusted.is_of_a_skill(path) {
+        return match trusted()?.status(&file)? {
+            Trust::Untrusted => Ok(None),
+            Trust::Trusted | Trust::Changed => Err(of_a_skill(path)),
+        };
+    }
+    check_trust(path, &file, untrusted)?;
+    Ok(Some(file.parse()?))
+}
+
+/// The policy of the user.
+fn home_policy(untrusted: Untrusted<'_>) -> Result<Option<Policy>, Failure> {
+    let Some(path) = own_policy() else {
+        return Ok(None);
+    };
+    let Some(file) = found(&path)? else {
+        return Ok(None);
+    };
+    if untrusted.is_of_a_skill(&path) {
+        return Err(of_a_skill(&path));
+    }
+    if let Some((why, hint)) = others_wrote(&path) {
+        return Err(refused(format!("policy `{}` {why}", shown(&path)), hint));
+    }
+    if untrusted.holds(&path) {
+        check_trust(&path, &file, untrusted)?;
+    }
+    Ok(Some(at_home(file.parse()?, &file)))
+}
+
+/// What is found at a usual place, unless it is empty and says nothing.
+fn found(path: &Path) -> Result<Option<PolicyFile>, Failure> {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    if let Err(error) = path.symlink_metadata()
+        && matches!(error.kind(), NotFound | NotADirectory)
+    {
+        return Ok(None);
+    }
+    let file = PolicyFile::read(path)?;
+    Ok(Some(file).filter(|file| !file.bytes().is_empty()))
+}
+
+/// Refuses a policy whose bytes nobody has trusted.
+fn check_trust(path: &Path, file: &PolicyFile, untrusted: Untrusted<'_>) -> Result<(), Failure> {
+    let inside = untrusted.holds(path);
+    let why = match (trusted()?.status(file)?, inside) {
+        (Trust::Trusted, _) => return Ok(()),
+        (Trust::Changed, false) => "changed after it was trusted",
+        (Trust::Untrusted, false) => "is not trusted",
+        (Trust::Changed, true) => "is inside the workspace and changed after it was trusted",
+        (Trust::Untrusted, true) => "is inside the workspace and not trusted",
+    };
+    let name = shown(path);
+    let trust = match path == Path::new(POLICY) {
+        true => "skillrun policy trust".to_owned(),
+        false => format!("skillrun policy trust {name}"),
+    };
+    let hint = match inside {
+        true => format!("run `{trust}` after reading it"),
+        false => format!("run `{trust}` after reading it, or pass --policy {name}"),
+    };
+    Err(refused(format!("policy `{name}` {why}"), hint))
+}
+
+/// What is said of a policy that a skill brings along.
+pub(crate) fn of_a_skill(path: &Path) -> Failure {
+    let message = format!(
+        "policy `{}` lies in a skill, which does not say what may run",
+        shown(path)
+    );
+    refused(message, "move it elsewhere")
+}
+
+fn refused(message: String, hint: impl Into<String>) -> Failure {
+    Failure {
         code: REFUSED,
         word: "refused",
         message,
         hint: Some(hint.into()),
-    };
-    let shown = |path: &Path| printable(&path.display().to_string());
-    let path = match (named, usual()) {
-        (Some(path), _) if is_of_a_skill(path) => {
-            let message = format!(
-                "policy `{}` lies in a skill, which does not say what may run",
-                shown(path)
-            );
-            return Err(refused(message, "move it elsewhere"));
-        }
-        (Some(path), _) => path.to_owned(),
-        (None, Some(path)) => {
-            if let Some(why) = others_wrote(&path) {
-                let message = format!("policy `{}` {why}", shown(&path));
-                return Err(refused(
-                    message,
-                    "look at it, and name it with --policy FILE if it is meant",
-                ));
-            }
-            path
-        }
-        (None, None) => return Ok(Policy::default()),
-    };
-    let skills = skills.iter().map(|skill| ("skill", *skill));
-    let around = skills.chain(workspace.map(|folder| ("workspace", folder)));
-    let around = around
-        .into_iter()
-        .find(|(_, folder)| lies_in(&path, folder));
-    if let Some((word, _)) = around {
-        let message = format!(
-            "policy `{}` lies in the {word}, which is not trusted to say what it may do",
-            shown(&path)
-        );
-        let hint =
-            "move it elsewhere and name it with --policy FILE, or hand over a folder without it";
-        return Err(refused(message, hint));
     }
-    Ok(Policy::load(&path)?)
+}
+
+fn shown(path: &Path) -> String {
+    printable(&path.display().to_string())
+}
+
+impl Untrusted<'_> {
+    /// Whether a file lies in a skill.
+    fn is_of_a_skill(&self, file: &Path) -> bool {
+        is_of_a_skill(file) || self.skills.iter().any(|skill| lies_in(file, skill))
+    }
+
+    /// Whether a file lies in the workspace.
+    fn holds(&self, file: &Path) -> bool {
+        self.workspace.is_some_and(|folder| lies_in(file, folder))
+    }
 }
 
 /// Whether a file is somewhere below a folder with a `SKILL.md`.
-fn is_of_a_skill(file: &Path) -> bool {
+pub(crate) fn is_of_a_skill(file: &Path) -> bool {
     let real = [
         file.canonicalize().ok(),
         folder_of(file).canonicalize().ok(),
@@ -152,16 +257,42 @@ fn is_of_a_skill(file: &Path) -> bool {
         .any(|folder| names.iter().any(|name| folder.join(name).is_file()))
 }
 
-/// Why a file may hold what somebody else wrote, if it may.
-fn others_wrote(file: &Path) -> Option<&'static str> {
+/// Why a file may hold what somebody else wrote, if it may, and what helps.
+///
+/// Its directories count up to the home directory: whoever may write further up can replace all that the user has.
+fn others_wrote(file: &Path) -> Option<(String, String)> {
+    let real = file.canonicalize().ok()?;
+    if let Some((why, hint)) = others_write(&real) {
+        return Some((why.to_owned(), hint));
+    }
+    let home = home().and_then(|home| home.canonicalize().ok());
+    let home = home.filter(|home| real.starts_with(home));
+    let around = real.parent()?;
+    let mut folders = around.ancestors().take_while(|folder| {
+        let home = home.as_deref().unwrap_or(around);
+        folder.starts_with(home)
+    });
+    folders.find_map(|folder| {
+        let (why, hint) = others_write(folder)?;
+        Some((format!("lies in `{}`, which {why}", shown(folder)), hint))
+    })
+}
+
+/// Why somebody else may change a file, or replace what a directory holds, and what helps.
+fn others_write(path: &Path) -> Option<(&'static str, String)> {
     use std::os::unix::fs::MetadataExt as _;
-    // What cannot be looked at, or is no file, cannot be read either.
-    let meta = file.metadata().ok().filter(|meta| meta.is_file())?;
+    // What cannot be looked at cannot be read either.
+    let meta = path.metadata().ok()?;
     let own = rustix::process::geteuid().as_raw();
     if meta.uid() != own && meta.uid() != 0 {
-        return Some("belongs to another user");
+        let hint = "look at it, and name it with --policy FILE if it is meant";
+        return Some(("belongs to another user", hint.into()));
     }
-    (meta.mode() & 0o002 != 0).then_some("may be written by every user")
+    // In a directory with the sticky bit, others cannot replace what is not theirs.
+    let sticky = meta.is_dir() && meta.mode() & 0o1000 != 0;
+    let writes = meta.mode() & 0o022 != 0 && !sticky;
+    let hint = || format!("look at it, then `chmod go-w {}`", shown(path));
+    writes.then(|| ("may be written by other users", hint()))
 }
 
 fn folder_of(file: &Path) -> &Path {
@@ -185,16 +316,13 @@ pub(crate) fn lies_in(file: &Path, folder: &Path) -> bool {
 
 /// The folders that are searched for skills, the named ones first.
 pub(crate) fn library(named: &[PathBuf]) -> Library {
-    let here = [
-        ".agents/skills",
-        ".claude/skills",
-        ".chorus/skills",
-        "skills",
-    ]
-    .map(PathBuf::from);
+    let here = Policy::project_skill_dirs(Path::new(""));
+    Library::new(named.iter().cloned().chain(here).chain(home_skill_dirs()))
+}
+
+/// The skill directories of the user.
+fn home_skill_dirs() -> impl Iterator<Item = PathBuf> {
     let at_home = [".agents/skills", ".claude/skills", ".r9s/skills"];
-    let at_home = home()
-        .into_iter()
-        .flat_map(|home| at_home.map(|folder| home.join(folder)));
-    Library::new(named.iter().cloned().chain(here).chain(at_home))
+    let home = home().into_iter();
+    home.flat_map(move |home| at_home.map(|folder| home.join(folder)))
 }

@@ -4,8 +4,8 @@ use crate::args::{Run, Runtime};
 use crate::failure::{self, Failure, say};
 use crate::{agent, places, runtimes};
 use skillrun::{
-    Chunk, Decision, Grant, Host, Live, Outcome, Paths, Policy, Request, Skill, Status, Stream,
-    Tier, Utf8Decoder,
+    Chunk, Decision, Grant, Host, Limits, Live, Outcome, Paths, Policy, Request, Skill, Status,
+    Stream, Tier, Utf8Decoder,
 };
 use std::future::Future;
 use std::io::{IsTerminal as _, Read as _, Write as _};
@@ -32,12 +32,12 @@ pub(crate) fn run(args: Run) -> Result<u8, Failure> {
         skills: &[found.skill.path()],
         workspace: args.workspace.as_deref(),
     };
-    let policy = places::policy(args.policy.as_deref(), untrusted);
+    let policy = places::policy(args.policy.as_deref(), &args.skills, untrusted);
     let policy = policy.map_err(|failure| agent::recorded(failure, &args.script))?;
     let (policy, request) = request(&args, policy, &found.skill)?;
     // Taken apart piece by piece a host costs as much as a tenth of a short run; the end of the
     // process does it at once.
-    let host: &Host = Box::leak(Box::new(places::host(&policy)?));
+    let host: &Host = Box::leak(Box::new(places::host(&policy, &args.skills)?));
     let permit = match host.decide(&policy, request)? {
         Decision::Permitted(permit) => permit,
         Decision::Refused(refusal) => return Err(refusal.into()),
@@ -143,7 +143,9 @@ fn request(args: &Run, policy: Policy, skill: &Arc<Skill>) -> Result<(Policy, Re
         }
     }
 
-    let mut limits = policy.limits(skill.folder());
+    // If there are no rules for it, deciding says why and records it.
+    let rules = request.subject.rules(&policy);
+    let mut limits = rules.map_or_else(|_| Limits::default(), |rules| rules.limits());
     let limit = |error: skillrun::LimitError| Failure::host(error.to_string());
     if let Some(text) = &args.timeout {
         limits.time = skillrun::parse_duration(text).map_err(limit)?;

@@ -1,6 +1,6 @@
 //! `skillrun runtimes`: the interpreters, and compiling them ahead of time.
 
-use crate::args::{Runtimes, RuntimesAction};
+use crate::args::{Runtimes, RuntimesAction, Skills};
 use crate::failure::{Failure, say};
 use crate::places;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -15,7 +15,7 @@ pub(crate) fn runtimes(args: &Runtimes) -> Result<u8, Failure> {
         std::io::stdout().lock().write_all(text.as_bytes())?;
         return Ok(0);
     }
-    let host = places::host(&Policy::default())?;
+    let host = places::host(&Policy::default(), &Skills::default())?;
     let json = match args.action {
         RuntimesAction::List { json, .. } => json,
         RuntimesAction::Prepare { json } => {

@@ -1,5 +1,6 @@
 //! `skillrun show`: a skill and its scripts.
 
+use crate::agent::warn_shadowed;
 use crate::args::Show;
 use crate::failure::{Failure, say};
 use crate::list::{one_line, printable};
@@ -11,16 +12,7 @@ use std::io::Write as _;
 pub(crate) fn show(args: &Show) -> Result<u8, Failure> {
     let found = places::library(&args.skills.folders).find(&args.skill)?;
     let skill = &found.skill;
-    for hidden in &found.shadowed {
-        say(
-            "warning",
-            &format!(
-                "skill `{}` hides `{}`",
-                printable(&skill.path().display().to_string()),
-                printable(&hidden.display().to_string())
-            ),
-        );
-    }
+    warn_shadowed(&found);
     if args.json {
         writeln!(std::io::stdout(), "{}", as_json(skill))?;
         return Ok(0);
@@ -38,6 +30,10 @@ pub(crate) fn show(args: &Show) -> Result<u8, Failure> {
         "\npath           {}",
         printable(&skill.path().display().to_string())
     )?;
+    match skill.digest() {
+        Ok(digest) => writeln!(out, "digest         {digest}")?,
+        Err(why) => say("warning", &format!("no digest: {why}")),
+    }
     if let Some(tools) = skill.allowed_tools() {
         writeln!(out, "allowed-tools  {}", printable(&tools.to_string()))?;
     }
@@ -91,6 +87,7 @@ fn as_json(skill: &Skill) -> serde_json::Value {
         "description": skill.description(),
         "version": skill.version(),
         "path": skill.path(),
+        "digest": skill.digest().ok(),
         "allowed_tools": skill.allowed_tools().map(|tools| tools.entries().collect::<Vec<_>>()),
         "scripts": scripts,
         "warnings": skill.warnings(),

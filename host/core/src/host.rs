@@ -132,7 +132,7 @@ impl Host {
             let asked_by = request.asked_by;
             let decided = self.decide_one(policy, request)?;
             let approval = match &decided {
-                Ok(permit) => policy.approval(permit.section()),
+                Ok(permit) => permit.approval,
                 Err(_) => Approval::Never,
             };
             match decided {
@@ -189,7 +189,7 @@ impl Host {
         };
         let decided = decision::decide(policy, request, run_id.clone(), runs);
         let held = match decided {
-            Ok(permit) => match self.runtime_for(&permit)?.holds(policy, &permit) {
+            Ok(permit) => match self.runtime_for(&permit)?.holds(&permit) {
                 Ok(()) => Ok(permit),
                 Err(refusal) => Err(refusal),
             },

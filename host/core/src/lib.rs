@@ -81,7 +81,10 @@ pub use host::{Host, RuntimeState, Settings};
 pub use limits::{LimitError, Limits, parse_bytes, parse_duration, show_bytes, show_duration};
 pub use load::Load;
 pub use outcome::{Enforcement, Hold, Isolation, Outcome, Status, TRUNCATION_MARKER, Usage};
-pub use policy::{Approval, Native, Policy, PolicyError};
+pub use policy::{
+    Approval, EffectiveRules, Native, Policy, PolicyError, PolicyFile, PolicyPart, Trust,
+    TrustError, TrustedPolicies, TrustedPolicy,
+};
 pub use ran::Ran;
 pub use request::{AskedBy, Paths, Request, Subject, Tier};
 pub use runtime::native::NativeState;

@@ -1,9 +1,9 @@
 //! What somebody wants to run.
 
-use crate::decision::Refusal;
+use crate::decision::{Check, Refusal};
 use crate::grant::Grant;
 use crate::limits::Limits;
-use crate::policy::Policy;
+use crate::policy::{EffectiveRules, Policy};
 use crate::skill::Skill;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -84,8 +84,12 @@ impl Request {
         policy: &Policy,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Self {
+        // Deciding says why there are no rules, and records it.
+        let Ok(rules) = self.subject.rules(policy) else {
+            return self;
+        };
         let native = self.is_native();
-        for grant in policy.grants(self.subject.section()) {
+        for grant in rules.grants() {
             let of_skill = matches!(self.subject, Subject::Script { .. });
             let holds = match grant {
                 Grant::Write(path) if path.as_os_str() == Grant::SKILL => of_skill,
@@ -145,12 +149,14 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// The name by which a policy has a section for it: that of a skill's folder. For commands it is empty, and
-    /// what holds for every skill holds for them.
-    pub fn section(&self) -> &str {
+    /// What a policy says of it. A skill that one of its sections may be meant for, but does not cover, is refused.
+    pub fn rules<'p>(&self, policy: &'p Policy) -> Result<EffectiveRules<'p>, Refusal> {
         match self {
-            Self::Script { skill, .. } => skill.folder(),
-            Self::Command(_) | Self::Unclear { .. } => COMMANDS,
+            Self::Script { skill, .. } => policy
+                .rules_for(skill)
+                .map_err(|why| Refusal::new(Check::Policy, why.message).hint(why.hint)),
+            // What holds for every skill holds for commands.
+            Self::Command(_) | Self::Unclear { .. } => Ok(policy.rules_for_commands()),
         }
     }
 

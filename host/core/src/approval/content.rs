@@ -38,15 +38,18 @@ impl Content {
     /// Whether a permit holds the bytes that were seen here.
     pub(super) fn holds(&self, permit: &Permit) -> bool {
         match &permit.subject {
-            Checked::Script(script) => {
-                let seen = self.0.get(&key(&script.real));
-                seen.is_some_and(|seen| seen.trim_end_matches(EXECUTABLE) == permit.hash)
-            }
+            Checked::Script(script) => self.holds_file(&script.real, &permit.hash),
             Checked::Command(_) => true,
         }
     }
 
-    fn of_folder(root: &Dir) -> Result<Self, String> {
+    /// Whether a file with this hash was seen here.
+    pub(super) fn holds_file(&self, path: &Path, hash: &str) -> bool {
+        let seen = self.0.get(&key(path));
+        seen.is_some_and(|seen| seen.trim_end_matches(EXECUTABLE) == hash)
+    }
+
+    pub(super) fn of_folder(root: &Dir) -> Result<Self, String> {
         let mut walk = Walk {
             content: Self::default(),
             bytes: 0,
@@ -202,6 +205,22 @@ mod tests {
                 ("scripts/lib/b.py", "changed")
             ]
         );
+    }
+
+    #[test]
+    fn a_digest_counts_only_with_the_script_that_was_read() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("SKILL.md"), "---\ndescription: d\n---\n").unwrap();
+        std::fs::write(folder.path().join("a.py"), "1").unwrap();
+        let skill = crate::Skill::load(folder.path()).unwrap();
+        let with = |bytes: &str| {
+            let hash = hex(&Sha256::digest(bytes));
+            crate::approval::content_with(&skill, Path::new("a.py"), &hash)
+        };
+        let hash = with("1").unwrap();
+        assert_eq!(skill.digest(), Ok(format!("sha256:{hash}")));
+        // Other bytes were read, and the file was put back before it was compared.
+        assert_eq!(with("2"), Err("the script changed meanwhile".to_owned()));
     }
 
     #[test]

@@ -21,6 +21,7 @@ use crate::error::Error;
 use crate::files::show;
 use crate::grant::Grant;
 use crate::policy;
+use crate::skill::Skill;
 use content::Content;
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -356,12 +357,37 @@ fn grants_of(permit: &Permit) -> String {
     grants.join("\n")
 }
 
-/// Whether the skill is not what it was when this was approved. What a script reads after it has started can still
-/// change: nobody can keep another program from that.
+/// Whether the skill is not what it was when this was approved, or not what the policy demands. What a script reads
+/// after it has started can still change: nobody can keep another program from that.
 pub(crate) fn is_outdated(permit: &Permit) -> bool {
-    let approved = permit.approved.as_ref();
-    approved
-        .is_some_and(|hash| Content::of(permit).map(|content| content.hash()).as_ref() != Ok(hash))
+    let mut wanted = [&permit.approved, &permit.pinned]
+        .into_iter()
+        .flatten()
+        .peekable();
+    if wanted.peek().is_none() {
+        return false;
+    }
+    let found = Content::of(permit).map(|content| content.hash());
+    wanted.any(|hash| found.as_ref() != Ok(hash))
+}
+
+/// The hash of all that a skill holds, as [`Skill::digest`] says it, if a script of it has this hash there: the bytes
+/// that will run are part of what was compared.
+pub(crate) fn content_with(skill: &Skill, script: &Path, hash: &str) -> Result<String, String> {
+    let content = Content::of_folder(skill.root())?;
+    match content.holds_file(script, hash) {
+        true => Ok(content.hash()),
+        false => Err("the script changed meanwhile".into()),
+    }
+}
+
+impl Skill {
+    /// The hash of everything in its folder, for `digest` in a policy; fails with the reason if that is too much, or
+    /// cannot be read.
+    pub fn digest(&self) -> Result<String, String> {
+        let content = Content::of_folder(self.root())?;
+        Ok(format!("sha256:{}", content.hash()))
+    }
 }
 
 fn key<'a>(permit: &'a Permit, content: &'a str, grants: &'a str) -> Key<'a> {

@@ -3,9 +3,9 @@
 use super::{Check, CheckedCommand, CommandScript, Refusal, hex};
 use crate::files::{self, plain, show};
 use crate::grant::Grant;
-use crate::policy::Policy;
+use crate::policy::EffectiveRules;
 use crate::programs::{self, PATH};
-use crate::request::{COMMANDS, Tier};
+use crate::request::Tier;
 use sha2::{Digest as _, Sha256};
 use std::ffi::OsStr;
 use std::fs::File;
@@ -20,12 +20,12 @@ const MAX_SCRIPT: u64 = 10 * 1024 * 1024;
 const FIRST_LINE: usize = 256;
 
 /// The grant that a command needs. Whether it is installed is nobody's business before that.
-pub(super) fn check_granted(policy: &Policy, name: &str) -> Result<Grant, Refusal> {
+pub(super) fn check_granted(rules: &EffectiveRules<'_>, name: &str) -> Result<Grant, Refusal> {
     let wanted: Grant = format!("run:{name}").parse().map_err(|_| {
         let message = format!("`{}` is not the name of a command", show(name));
         Refusal::new(Check::Request, message).hint("a command is named without a path")
     })?;
-    match policy.allows(COMMANDS, &wanted) {
+    match rules.allows(&wanted) {
         true => Ok(wanted),
         false => Err(
             Refusal::new(Check::Grants, format!("`{wanted}` is not granted")).hint(format!(

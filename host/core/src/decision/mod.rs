@@ -18,7 +18,7 @@ use crate::audit::Asked;
 use crate::files::show;
 use crate::grant::Grant;
 use crate::limits::Limits;
-use crate::policy::Policy;
+use crate::policy::{Approval, Native, Policy};
 use crate::request::{COMMANDS, Request, Subject, Tier};
 use crate::skill::{Language, Script, Skill};
 use sha2::{Digest as _, Sha256};
@@ -66,6 +66,12 @@ pub struct Permit {
     pub(crate) chat: String,
     /// The hash of all that the skill held when it was approved, if a person had to.
     pub(crate) approved: Option<String>,
+    /// The hash of all that the policy demands the skill to hold, if it does.
+    pub(crate) pinned: Option<String>,
+    /// When the policy wants a person to be asked.
+    pub(crate) approval: Approval,
+    /// What the policy demands of native scripts.
+    pub(crate) native: Native,
 }
 
 /// What a permit is for, checked and read.
@@ -140,7 +146,7 @@ impl Permit {
         }
     }
 
-    /// The name of the policy's section that holds for it.
+    /// What approvals know it by: the name of its skill's folder, and nothing for a command.
     pub(crate) fn section(&self) -> &str {
         match &self.subject {
             Checked::Script(script) => script.skill.folder(),
@@ -221,18 +227,21 @@ pub(crate) fn decide(
     runs: impl Fn(Language, Tier) -> Runs,
 ) -> Result<Permit, Refusal> {
     let mut grants = request.grants.clone();
+    let rules = &request.subject.rules(policy)?;
+    let mut pinned = None;
     let (subject, hash) = match &request.subject {
         Subject::Script { skill, script } => {
             let skill = Arc::clone(skill);
             let script = script::find_script(&skill, script)?;
             let (source, real) = script::read_script(&skill, &script)?;
-            script::check_interpreter(policy, &skill, &script)?;
+            let hash = hex(&Sha256::digest(&source));
+            pinned = script::check_digest(rules, &skill, &real, &hash)?;
+            script::check_interpreter(rules, &skill, &script)?;
             script::check_allowed_tools(&skill, &script, &request.args)?;
             let runs = request::check_runtime(&script, request.tier, runs)?;
             if runs == Runs::Natively && script.language().has_wasm() {
                 grants.push(Grant::Native);
             }
-            let hash = hex(&Sha256::digest(&source));
             let script = CheckedScript {
                 skill,
                 script,
@@ -242,21 +251,22 @@ pub(crate) fn decide(
             (Checked::Script(script), hash)
         }
         Subject::Command(name) => {
-            grants.push(command::check_granted(policy, name)?);
+            grants.push(command::check_granted(rules, name)?);
             let (command, hash) = command::find(name, request.tier)?;
             (Checked::Command(command), hash)
         }
         Subject::Unclear { refusal, .. } => return Err(refusal.clone()),
     };
     request::check_session(&request)?;
-    let limits = request::check_limits(policy, &request)?;
+    let limits = request::check_limits(rules, &request)?;
     let input = request::check_arguments(&request, &limits)?;
     grants.extend(request.env.iter().map(|(name, _)| Grant::Env(name.clone())));
     grants.sort();
     grants.dedup();
-    request::check_grants(policy, &request.subject, &grants)?;
+    request::check_grants(rules, &request.subject, &grants)?;
     request::check_env(&request.env)?;
-    let (mounts, workspace) = mounts::open_mounts(policy, &request, &grants)?;
+    let (mounts, workspace) = mounts::open_mounts(rules, &request, &grants)?;
+    let (approval, native) = (rules.approval(), rules.native());
 
     let Request {
         args,
@@ -281,6 +291,9 @@ pub(crate) fn decide(
         world,
         chat,
         approved: None,
+        pinned,
+        approval,
+        native,
     })
 }
 

@@ -3,7 +3,7 @@
 use super::{Check, Refusal};
 use crate::files::{self, show};
 use crate::grant::Grant;
-use crate::policy::Policy;
+use crate::policy::EffectiveRules;
 use crate::request::{Paths, Request, Subject};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
@@ -32,7 +32,7 @@ impl Mount {
 
 /// Opens every directory that a script or a command will see; the skill's own comes first.
 pub(super) fn open_mounts(
-    policy: &Policy,
+    rules: &EffectiveRules<'_>,
     request: &Request,
     grants: &[Grant],
 ) -> Result<(Vec<Mount>, Option<String>), Refusal> {
@@ -77,7 +77,7 @@ pub(super) fn open_mounts(
             _ => continue,
         };
         let mount = open_mount(path, writable).map_err(|why| fail(format!("`{grant}`"), why))?;
-        if !really_covers(policy, request.subject.section(), grant, &mount) {
+        if !really_covers(rules, grant, &mount) {
             let real = mount.real();
             let (shown, real) = (show(&grant.to_string()), show(&real.display().to_string()));
             return Err(Refusal::new(
@@ -96,9 +96,9 @@ pub(super) fn open_mounts(
 
 /// Whether what was opened lies where the policy's grant says, without any link: a link in a granted directory, or in
 /// the place of one, was perhaps laid by a script that may write around it.
-fn really_covers(policy: &Policy, skill: &str, wanted: &Grant, mount: &Mount) -> bool {
+fn really_covers(rules: &EffectiveRules<'_>, wanted: &Grant, mount: &Mount) -> bool {
     let real = mount.real();
-    let mut held = policy.grants(skill).filter(|held| held.covers(wanted));
+    let mut held = rules.grants().filter(|held| held.covers(wanted));
     held.any(|held| match held {
         Grant::Read(path) | Grant::Write(path) => real.starts_with(path),
         _ => false,

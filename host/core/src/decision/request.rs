@@ -4,7 +4,7 @@ use super::{Check, Refusal, Runs};
 use crate::files::show;
 use crate::grant::Grant;
 use crate::limits::{Limits, show_bytes, show_duration};
-use crate::policy::Policy;
+use crate::policy::EffectiveRules;
 use crate::programs::PATH;
 use crate::request::{Request, Subject, Tier};
 use crate::skill::{Language, Script};
@@ -56,8 +56,11 @@ pub(super) fn check_runtime(
     Err(refusal.hint("`skillrun runtimes list` shows what can run here"))
 }
 
-pub(super) fn check_limits(policy: &Policy, request: &Request) -> Result<Limits, Refusal> {
-    let most = policy.limits(request.subject.section());
+pub(super) fn check_limits(
+    rules: &EffectiveRules<'_>,
+    request: &Request,
+) -> Result<Limits, Refusal> {
+    let most = rules.limits();
     let Some(limits) = &request.limits else {
         return Ok(most);
     };
@@ -162,7 +165,7 @@ pub(super) fn check_session(request: &Request) -> Result<(), Refusal> {
 }
 
 pub(super) fn check_grants(
-    policy: &Policy,
+    rules: &EffectiveRules<'_>,
     subject: &Subject,
     grants: &[Grant],
 ) -> Result<(), Refusal> {
@@ -170,10 +173,7 @@ pub(super) fn check_grants(
         Subject::Script { skill, .. } => format!("skill `{}`", show(skill.name())),
         other => format!("the command `{}`", show(other.name())),
     };
-    match grants
-        .iter()
-        .find(|grant| !policy.allows(subject.section(), grant))
-    {
+    match grants.iter().find(|grant| !rules.allows(grant)) {
         None => Ok(()),
         Some(grant) => {
             Err(

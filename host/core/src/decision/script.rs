@@ -2,8 +2,9 @@
 //! skill allow it.
 
 use super::{Check, Refusal};
+use crate::approval;
 use crate::files::{self, ReadError, show};
-use crate::policy::Policy;
+use crate::policy::EffectiveRules;
 use crate::skill::{NoScript, Script, Skill};
 use cap_std::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -100,12 +101,41 @@ pub(super) fn read_script(skill: &Skill, script: &Script) -> Result<(Vec<u8>, Pa
     Ok((source, real))
 }
 
+/// Compares all that the skill holds with the digest in its section, if there is one; returns the hash that it has.
+/// The script that was read must be part of it.
+pub(super) fn check_digest(
+    rules: &EffectiveRules<'_>,
+    skill: &Skill,
+    real: &Path,
+    hash: &str,
+) -> Result<Option<String>, Refusal> {
+    let (Some(wanted), Some(section)) = (rules.digest(), rules.section()) else {
+        return Ok(None);
+    };
+    let place = show(&skill.path().display().to_string());
+    let refuse = |message: String| Refusal::new(Check::Policy, message);
+    let found = approval::content_with(skill, real, hash).map_err(|why| {
+        refuse(format!(
+            "the skill in `{place}` cannot be compared with the digest in the policy's section `{section}`: {why}"
+        ))
+    })?;
+    match wanted.strip_prefix("sha256:") == Some(&found) {
+        true => Ok(Some(found)),
+        false => Err(refuse(format!(
+            "the skill in `{place}` is not what the digest in the policy's section `{section}` says"
+        ))
+        .hint(format!(
+            "if its content is meant, write digest = \"sha256:{found}\" in `{section}`"
+        ))),
+    }
+}
+
 pub(super) fn check_interpreter(
-    policy: &Policy,
+    rules: &EffectiveRules<'_>,
     skill: &Skill,
     script: &Script,
 ) -> Result<(), Refusal> {
-    let allowed = policy.interpreters(skill.folder());
+    let allowed = rules.interpreters();
     let wanted = script.interpreter();
     if allowed.iter().any(|name| name == wanted) {
         return Ok(());

@@ -8,7 +8,7 @@ use super::scan::Closed;
 use crate::decision::{Check, Refusal};
 use crate::files::show;
 use crate::request::Subject;
-use crate::skill::{Language, Script, Skill};
+use crate::skill::{Language, Skill};
 use std::sync::Arc;
 
 /// What is to run, and its arguments.
@@ -60,29 +60,45 @@ fn runs(word: &str, language: Language) -> bool {
 }
 
 /// The script that a path means.
+///
+/// A folder's name is the operator's word, the name in `SKILL.md` the skill's own: that one means a skill only where no
+/// loaded skill's folder has it.
 fn script(skills: &[Arc<Skill>], written: &str) -> Result<Subject, Refusal> {
-    let mut found: Vec<(&Arc<Skill>, &Script)> = Vec::new();
-    let mut meant: Vec<(&Arc<Skill>, &str)> = Vec::new();
+    let below = |prefixes: Vec<String>| {
+        let rest = |prefix: &String| written.strip_prefix(prefix.as_str()).map(str::to_owned);
+        prefixes.iter().find_map(rest)
+    };
+    let by_folder = |skill: &Arc<Skill>| below(skill.folder_prefixes());
+    let by_name = |skill: &Arc<Skill>| below(skill.name_prefixes());
+    let any_folder = skills.iter().any(|skill| by_folder(skill).is_some());
+    let mut found: Vec<(&Arc<Skill>, String)> = Vec::new();
+    let mut meant = None;
     for skill in skills {
-        let prefixes = skill.prefixes();
-        let below = prefixes
-            .iter()
-            .filter_map(|prefix| written.strip_prefix(prefix.as_str()));
-        for path in below.chain([written]) {
-            meant.push((skill, path));
-            let script = skill.scripts().iter().find(|script| script.path() == path);
-            found.extend(script.map(|script| (skill, script)));
+        let named = match any_folder {
+            true => by_folder(skill),
+            false => by_name(skill),
+        };
+        let base = below(Skill::base_prefixes().collect());
+        let inside = base.into_iter().chain([written.to_owned()]);
+        let mut paths: Vec<String> = named.iter().cloned().chain(inside).collect();
+        paths.dedup();
+        meant = meant.or_else(|| paths.first().cloned());
+        let there = |path: &String| skill.scripts().iter().any(|script| script.path() == path);
+        paths.retain(there);
+        // A skill that is named is meant, whether it has the script or not.
+        if let (Some(named), true) = (named, paths.is_empty()) {
+            paths.push(named);
         }
+        found.extend(paths.into_iter().map(|path| (skill, path)));
     }
-    found.dedup_by(|(a, x), (b, y)| Arc::ptr_eq(a, b) && x.path() == y.path());
     let subject = |skill: &Arc<Skill>, script: &str| Subject::Script {
         skill: Arc::clone(skill),
         script: script.to_owned(),
     };
-    match (found.as_slice(), skills, meant.first()) {
-        ([(skill, script)], _, _) => Ok(subject(skill, script.path())),
+    match (found.as_slice(), skills, meant) {
+        ([(skill, path)], _, _) => Ok(subject(skill, path)),
         // Deciding says what is wrong with it, and what there is.
-        ([], [only], Some((_, path))) => Ok(subject(only, path)),
+        ([], [only], Some(path)) => Ok(subject(only, &path)),
         ([], [], _) => Err(Refusal::new(
             Check::Script,
             format!("there is no script `{}`: no skill is loaded", show(written)),
@@ -93,8 +109,13 @@ fn script(skills: &[Arc<Skill>], written: &str) -> Result<Subject, Refusal> {
             format!("no loaded skill has a script `{}`", show(written)),
         )),
         (several, _, _) => {
-            let all = several.iter().map(|(skill, script)| {
-                format!("`{}/{}`", show(skill.folder()), show(script.path()))
+            let same = |skill: &Arc<Skill>| {
+                let mut all = several.iter().map(|(other, _)| other);
+                all.any(|other| other.folder() == skill.folder() && other.path() != skill.path())
+            };
+            let all = several.iter().map(|(skill, path)| match same(skill) {
+                false => format!("`{}/{}`", show(skill.folder()), show(path)),
+                true => format!("`{}`", show(&skill.path().join(path).display().to_string())),
             });
             let all: Vec<String> = all.collect();
             let message = format!("`{}` is ambiguous: {}", show(written), all.join(", "));

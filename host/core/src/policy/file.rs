@@ -4,13 +4,13 @@
 //! Read key by key from a tree with places rather than derived: a derived reader knows where a value is
 //! malformed, but not where one is out of range or no grant.
 
+use super::section::{Section, Target};
 use super::{Approval, Limited, Native, Policy, Rules};
 use crate::files::show;
 use crate::grant::Grant;
 use crate::limits::{self, LimitError, Limits};
 use crate::skill::Language;
 use crate::suggest::nearest;
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
@@ -24,7 +24,8 @@ const KEYS: [&str; 6] = [
     "limits",
     "skill",
 ];
-const SKILL_KEYS: [&str; 6] = [
+const SKILL_KEYS: [&str; 7] = [
+    "digest",
     "inherit",
     "interpreters",
     "approval",
@@ -82,33 +83,76 @@ impl Reader<'_> {
                 "native" => rules.native = Some(self.word(value, "native", &NATIVES)?),
                 "allow" => rules.allow = self.grants(value)?,
                 "limits" => rules.limits = self.limits(value)?,
-                "skill" => policy.skills = self.skills(value)?,
+                "skill" => policy.sections = self.sections(value)?,
                 other => return Err(self.unknown(key.span(), other, "a key", &KEYS)),
             }
         }
         Ok(policy)
     }
 
-    fn skills(&self, value: &Value<'_>) -> Result<BTreeMap<String, Rules>, String> {
-        let mut skills = BTreeMap::new();
-        for (name, value) in self.table(value, "skill")? {
-            if matches!(name.get_ref().as_ref(), "" | "." | "..") || name.get_ref().contains('/') {
+    fn sections(&self, value: &Value<'_>) -> Result<Vec<Section>, String> {
+        let mut sections = Vec::new();
+        for (key, value) in self.table(value, "skill")? {
+            let name = key.get_ref().as_ref();
+            let target = self.target(name).ok_or_else(|| {
                 let why = format!(
-                    "`{}` is not the name of a skill's folder",
-                    show(name.get_ref())
+                    "`{}` is neither the name nor the path of a skill's folder",
+                    show(name)
                 );
-                return Err(self.at(name.span(), &why));
+                self.at(key.span(), &why)
+            })?;
+            let table = self.table(value, name)?;
+            let mut digest = None;
+            for (key, value) in table {
+                if key.get_ref() == "digest" {
+                    digest = Some(self.digest(value)?);
+                }
             }
-            let rules = self.rules(self.table(value, name.get_ref())?)?;
-            skills.insert(name.get_ref().to_string(), rules);
+            sections.push(Section {
+                key: name.to_owned(),
+                target,
+                digest,
+                rules: self.rules(table)?,
+            });
         }
-        Ok(skills)
+        Ok(sections)
+    }
+
+    /// What a section's key stands for: a path has a `/`, and any other is a name.
+    fn target(&self, key: &str) -> Option<Target> {
+        if matches!(key, "" | "." | ".." | "~") || key.contains('\0') {
+            return None;
+        }
+        match key.split_once('/') {
+            None => Some(Target::Name),
+            Some(("~", below)) => Some(Target::BelowHome(below.trim_start_matches('/').into())),
+            Some((user, _)) if user.starts_with('~') => None,
+            Some(_) => Some(Target::Path(self.base.join(key))),
+        }
+    }
+
+    fn digest(&self, value: &Value<'_>) -> Result<String, String> {
+        let text = self.text(value, "a digest such as \"sha256:…\"")?;
+        let is_hex = |c: char| matches!(c, '0'..='9' | 'a'..='f');
+        let hex = text.strip_prefix("sha256:");
+        match hex.is_some_and(|hex| hex.len() == 64 && hex.chars().all(is_hex)) {
+            true => Ok(text.to_owned()),
+            false => {
+                let why = format!(
+                    "`{}` is not a digest: copy it from `skillrun show`, `sha256:` and 64 digits",
+                    show(text)
+                );
+                Err(self.at(value.span(), &why))
+            }
+        }
     }
 
     fn rules(&self, table: &Table<'_>) -> Result<Rules, String> {
         let mut rules = Rules::default();
         for (key, value) in table {
             match key.get_ref().as_ref() {
+                // Says which skill is meant, not what it may do.
+                "digest" => {}
                 "inherit" => {
                     let inherit = value.get_ref().as_bool();
                     let bad = || self.at(value.span(), "`inherit` is `true` or `false`");

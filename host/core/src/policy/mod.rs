@@ -5,14 +5,20 @@
 //! as policy. An unknown key is an error, because a misspelt restriction would otherwise be none.
 
 mod file;
+mod overview;
+mod section;
+mod trust;
 
+pub use overview::PolicyPart;
+pub use section::EffectiveRules;
+pub use trust::{Trust, TrustError, TrustedPolicies, TrustedPolicy};
+
+use crate::files::ReadError;
 use crate::grant::Grant;
 use crate::limits::Limits;
-use std::collections::BTreeMap;
+use section::{PROJECT_SKILL_DIRS, Section};
 use std::path::{Path, PathBuf};
 
-/// The name under which policies are found.
-pub(crate) const FILE_NAME: &str = "skillrun.toml";
 /// A policy is written by hand; a larger one is not a policy.
 const MAX_BYTES: u64 = 1024 * 1024;
 
@@ -21,7 +27,11 @@ const MAX_BYTES: u64 = 1024 * 1024;
 pub struct Policy {
     source: Option<PathBuf>,
     rules: Rules,
-    skills: BTreeMap<String, Rules>,
+    sections: Vec<Section>,
+    /// Where a bare name of a section means a skill.
+    skill_dirs: Vec<PathBuf>,
+    /// What `~` stands for in the path of a section.
+    home: Option<PathBuf>,
     /// What a person granted for this time.
     typed: Vec<Grant>,
 }
@@ -117,53 +127,44 @@ impl Policy {
 
     /// Reads a policy file.
     pub fn load(path: &Path) -> Result<Self, PolicyError> {
-        let fail = |why: String| PolicyError {
-            path: path.to_owned(),
-            why,
-        };
-        let io = |error: std::io::Error| fail(crate::files::plain(&error));
-        let folder = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty())
-            .unwrap_or(Path::new("."));
-        let name = path
-            .file_name()
-            .ok_or_else(|| fail("is not a file".into()))?;
-        let base = folder.canonicalize().map_err(io)?;
-        let dir =
-            cap_std::fs::Dir::open_ambient_dir(&base, cap_std::ambient_authority()).map_err(io)?;
-        let bytes = crate::files::read(&dir, Path::new(name), MAX_BYTES)
-            .map_err(|error| fail(error.to_string()))?;
-        let text = String::from_utf8(bytes).map_err(|_| fail("is not UTF-8 text".into()))?;
-        let mut policy = Self::parse(&text, &base).map_err(fail)?;
-        policy.source = Some(base.join(name));
-        Ok(policy)
+        PolicyFile::read(path)?.parse()
     }
 
-    /// Reads a policy's text; relative paths in it are below `base`.
+    /// Reads a policy's text. Relative paths in it are below `base`, and bare names of sections mean skills in the skill
+    /// directories of the project there: see [`Policy::with_skill_dirs`].
     pub fn parse(text: &str, base: &Path) -> Result<Self, String> {
-        file::parse(text, base)
+        let policy = file::parse(text, base)?;
+        Ok(policy.with_skill_dirs(Self::project_skill_dirs(base)))
+    }
+
+    /// The directories in which the project at `base` has skills.
+    pub fn project_skill_dirs(base: &Path) -> impl Iterator<Item = PathBuf> {
+        PROJECT_SKILL_DIRS.into_iter().map(|dir| base.join(dir))
+    }
+
+    /// This policy with these directories as the only ones in which the bare name of a section means a skill.
+    #[must_use]
+    pub fn with_skill_dirs(mut self, dirs: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.skill_dirs = dirs.into_iter().collect();
+        self
+    }
+
+    /// This policy with a home directory for sections whose path begins with `~/`. Without one, a skill that such a
+    /// section may be for is refused.
+    #[must_use]
+    pub fn with_home(mut self, home: Option<PathBuf>) -> Self {
+        self.home = home;
+        self
+    }
+
+    /// The directories in which the bare name of a section means a skill.
+    pub fn skill_dirs(&self) -> &[PathBuf] {
+        &self.skill_dirs
     }
 
     /// The file it was read from.
     pub fn source(&self) -> Option<&Path> {
         self.source.as_deref()
-    }
-
-    /// When a person is asked before a skill's script runs.
-    pub fn approval(&self, skill: &str) -> Approval {
-        self.of(skill, |rules| rules.approval).unwrap_or_default()
-    }
-
-    /// What happens to a skill's scripts that need an interpreter of this machine.
-    pub fn native(&self, skill: &str) -> Native {
-        self.of(skill, |rules| rules.native).unwrap_or_default()
-    }
-
-    /// What the skill's own section says, or else what holds for all.
-    fn of<T>(&self, skill: &str, says: impl Fn(&Rules) -> Option<T>) -> Option<T> {
-        let own = self.skills.get(skill).and_then(&says);
-        own.or_else(|| says(&self.rules))
     }
 
     /// This policy with further grants, for what a person typed.
@@ -197,45 +198,84 @@ impl Policy {
             open_files: Some(open_files),
             processes: Some(processes),
         };
-        self.skills
-            .values_mut()
-            .for_each(|rules| rules.limits = Limited::default());
+        self.sections
+            .iter_mut()
+            .for_each(|section| section.rules.limits = Limited::default());
         self.rules.limits = limited;
         self
     }
+}
 
-    /// The grants that a skill holds.
-    pub fn grants<'a>(&'a self, skill: &str) -> impl Iterator<Item = &'a Grant> {
-        let own = self.skills.get(skill);
-        let alone = own.is_some_and(|rules| rules.alone);
-        let all = self.rules.allow.iter().filter(move |_| !alone);
-        let own = own.map(|rules| rules.allow.as_slice());
-        all.chain(own.unwrap_or_default()).chain(&self.typed)
+/// The bytes of a policy file, read once: what is compared is what is parsed.
+#[derive(Debug, Clone)]
+pub struct PolicyFile {
+    /// As the caller named it, for messages.
+    named: PathBuf,
+    /// Its real folder, and its name there.
+    path: PathBuf,
+    is_link: bool,
+    bytes: Vec<u8>,
+}
+
+impl PolicyFile {
+    /// Reads a file of at most 1 MiB. A link must stay in its directory.
+    pub fn read(path: &Path) -> Result<Self, PolicyError> {
+        let fail = |why: String| PolicyError {
+            path: path.to_owned(),
+            why,
+        };
+        let io = |error: std::io::Error| fail(crate::files::plain(&error));
+        let folder = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
+        let name = path
+            .file_name()
+            .ok_or_else(|| fail("is not a file".into()))?;
+        let base = folder.canonicalize().map_err(io)?;
+        let dir =
+            cap_std::fs::Dir::open_ambient_dir(&base, cap_std::ambient_authority()).map_err(io)?;
+        let is_link = dir.symlink_metadata(name).map_err(io)?.is_symlink();
+        let bytes =
+            crate::files::read(&dir, Path::new(name), MAX_BYTES).map_err(|error| match error {
+                ReadError::Outside => fail("is a link that leads out of its directory".into()),
+                other => fail(other.to_string()),
+            })?;
+        Ok(Self {
+            named: path.to_owned(),
+            path: base.join(name),
+            is_link,
+            bytes,
+        })
     }
 
-    /// Whether a skill holds a grant that covers `wanted`.
-    pub fn allows(&self, skill: &str, wanted: &Grant) -> bool {
-        self.grants(skill).any(|grant| grant.covers(wanted))
+    /// Its absolute path; links on the way to its directory are resolved.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
-    /// The interpreters that a skill's scripts may use, grants included.
-    pub fn interpreters(&self, skill: &str) -> Vec<String> {
-        let listed = self.of(skill, |rules| rules.interpreters.clone());
-        let mut all = listed.unwrap_or_else(|| Self::INTERPRETERS.map(str::to_owned).to_vec());
-        all.extend(self.grants(skill).filter_map(|grant| match grant {
-            Grant::Interpreter(name) => Some(name.clone()),
-            _ => None,
-        }));
-        all
+    /// Whether it is a link to another file of its directory.
+    pub fn is_link(&self) -> bool {
+        self.is_link
     }
 
-    /// The most that a skill's runs may use, and what they get if they do not ask.
-    pub fn limits(&self, skill: &str) -> Limits {
-        let limits = self.rules.limits.applied_to(Limits::default());
-        match self.skills.get(skill) {
-            Some(own) => own.limits.applied_to(limits),
-            None => limits,
-        }
+    /// What it holds.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Reads it as a policy of its directory.
+    pub fn parse(&self) -> Result<Policy, PolicyError> {
+        let fail = |why: String| PolicyError {
+            path: self.named.clone(),
+            why,
+        };
+        let text =
+            std::str::from_utf8(&self.bytes).map_err(|_| fail("is not UTF-8 text".into()))?;
+        let base = self.path.parent().unwrap_or(Path::new("/"));
+        let mut policy = Policy::parse(text, base).map_err(fail)?;
+        policy.source = Some(self.path.clone());
+        Ok(policy)
     }
 }
 
@@ -243,56 +283,111 @@ impl Policy {
 mod tests {
     use super::*;
 
-    fn policy(text: &str) -> Policy {
-        Policy::parse(text, Path::new("/base")).unwrap_or_else(|e| panic!("{e}"))
+    /// A project with skills of these names.
+    fn project(names: &[&str]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for name in names {
+            let skill = folder.path().join("skills").join(name);
+            std::fs::create_dir_all(&skill).unwrap();
+            std::fs::write(skill.join("SKILL.md"), "---\ndescription: d\n---\n").unwrap();
+        }
+        folder
+    }
+
+    fn policy(text: &str, project: &tempfile::TempDir) -> Policy {
+        Policy::parse(text, project.path()).unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    fn rules<'p>(
+        policy: &'p Policy,
+        project: &tempfile::TempDir,
+        name: &str,
+    ) -> EffectiveRules<'p> {
+        let skill = crate::Skill::load(project.path().join("skills").join(name)).unwrap();
+        policy.rules_for(&skill).unwrap()
     }
 
     #[test]
     fn the_empty_policy_grants_nothing() {
-        let empty = policy("");
-        assert_eq!(empty.grants("any").count(), 0);
-        assert_eq!(empty.interpreters("any"), ["python3", "bash", "node"]);
-        assert_eq!(empty.limits("any"), Limits::default());
+        let project = project(&["any"]);
+        let empty = policy("", &project);
+        for rules in [rules(&empty, &project, "any"), empty.rules_for_commands()] {
+            assert_eq!(rules.grants().count(), 0);
+            assert_eq!(rules.interpreters(), ["python3", "bash", "node"]);
+            assert_eq!(rules.limits(), Limits::default());
+        }
     }
 
     #[test]
     fn a_section_holds_for_its_skill_alone() {
+        let project = project(&["deploy", "other"]);
         let policy = policy(
-            "interpreters = [\"python3\"]\nallow = [\"read:./data\"]\n[limits]\ntime = \"10s\"\n\
+            "interpreters = [\"python3\"]\nallow = [\"read:/base/data\"]\n[limits]\ntime = \"10s\"\n\
              [skill.deploy]\nallow = [\"net:*.example.com\", \"interpreter:ruby\"]\nlimits.time = \"60s\"\n",
+            &project,
         );
         let wanted = "net:a.example.com".parse().unwrap();
-        assert!(policy.allows("deploy", &wanted));
-        assert!(!policy.allows("other", &wanted));
-        assert!(policy.allows("other", &"read:/base/data/x".parse().unwrap()));
-        assert_eq!(policy.interpreters("deploy"), ["python3", "ruby"]);
-        assert_eq!(policy.interpreters("other"), ["python3"]);
-        assert_eq!(policy.limits("deploy").time.as_secs(), 60);
-        assert_eq!(policy.limits("other").time.as_secs(), 10);
+        let (deploy, other) = (
+            rules(&policy, &project, "deploy"),
+            rules(&policy, &project, "other"),
+        );
+        assert!(deploy.allows(&wanted));
+        assert!(!other.allows(&wanted));
+        assert!(!policy.rules_for_commands().allows(&wanted));
+        assert!(other.allows(&"read:/base/data/x".parse().unwrap()));
+        assert_eq!(deploy.interpreters(), ["python3", "ruby"]);
+        assert_eq!(other.interpreters(), ["python3"]);
+        assert_eq!(deploy.limits().time.as_secs(), 60);
+        assert_eq!(other.limits().time.as_secs(), 10);
     }
 
     #[test]
     fn a_section_can_narrow_and_widen_everything() {
+        let project = project(&["a", "b", "c"]);
         let policy = policy(
             "native = \"namespaces\"\nallow = [\"net:*\"]\n\
-             [skill.a]\ninherit = false\nallow = [\"read:x\"]\napproval = \"always\"\nnative = \"refuse\"\n\
+             [skill.a]\ninherit = false\nallow = [\"read:/x\"]\napproval = \"always\"\nnative = \"refuse\"\n\
              [skill.b]\ninherit = true\napproval = \"never\"\n",
+            &project,
         );
-        let shown = |skill| {
-            policy
-                .grants(skill)
-                .map(Grant::to_string)
-                .collect::<Vec<_>>()
+        let [a, b, c] = ["a", "b", "c"].map(|name| rules(&policy, &project, name));
+        let shown = |rules: EffectiveRules<'_>| {
+            let all = rules.grants().map(Grant::to_string);
+            all.collect::<Vec<_>>()
         };
-        assert_eq!(shown("a"), ["read:/base/x"]);
-        assert_eq!(shown("b"), ["net:*"]);
-        assert_eq!(policy.approval("a"), Approval::Always);
-        assert_eq!(policy.approval("b"), Approval::Never);
-        assert_eq!(policy.approval("c"), Approval::FirstRun);
-        assert_eq!(policy.native("a"), Native::Refuse);
-        assert_eq!(policy.native("c"), Native::Namespaces);
+        assert_eq!(shown(a), ["read:/x"]);
+        assert_eq!(shown(b), ["net:*"]);
+        assert_eq!(a.approval(), Approval::Always);
+        assert_eq!(b.approval(), Approval::Never);
+        assert_eq!(c.approval(), Approval::FirstRun);
+        assert_eq!(a.native(), Native::Refuse);
+        assert_eq!(c.native(), Native::Namespaces);
         let typed = policy.clone().and_allow(["env:X".parse().unwrap()]);
-        assert!(typed.allows("a", &"env:X".parse().unwrap()));
+        assert!(rules(&typed, &project, "a").allows(&"env:X".parse().unwrap()));
+    }
+
+    #[test]
+    fn without_a_home_a_section_below_it_refuses_the_skill_it_may_mean() {
+        let project = project(&["deploy", "other"]);
+        let policy = policy(
+            "[skill.\"~/skills/deploy\"]\napproval = \"never\"\n",
+            &project,
+        );
+        let skill = |name: &str| crate::Skill::load(project.path().join("skills").join(name));
+        let why = policy.rules_for(&skill("deploy").unwrap()).unwrap_err();
+        let real = project.path().canonicalize().unwrap();
+        assert_eq!(
+            why.message,
+            format!(
+                "the policy's section `[skill.\"~/skills/deploy\"]` cannot be compared with the skill in `{}`: \
+                 no home directory is known",
+                real.join("skills/deploy").display()
+            )
+        );
+        assert!(policy.rules_for(&skill("other").unwrap()).is_ok());
+        let policy = policy.with_home(Some(project.path().to_owned()));
+        let rules = policy.rules_for(&skill("deploy").unwrap()).unwrap();
+        assert_eq!(rules.approval(), Approval::Never);
     }
 
     #[test]
@@ -358,11 +453,15 @@ mod tests {
             ("skill = 1", "line 1, column 9: `skill` is not a table"),
             (
                 "[skill.\"\"]\nallow = []",
-                "line 1, column 8: `` is not the name of a skill's folder",
+                "line 1, column 8: `` is neither the name nor the path of a skill's folder",
             ),
             (
-                "[skill.\"a/b\"]\nallow = []",
-                "line 1, column 8: `a/b` is not the name of a skill's folder",
+                "[skill.\"~user/b\"]\nallow = []",
+                "line 1, column 8: `~user/b` is neither the name nor the path of a skill's folder",
+            ),
+            (
+                "[skill.x]\ndigest = \"sha256:12\"",
+                "line 2, column 10: `sha256:12` is not a digest: copy it from `skillrun show`, `sha256:` and 64 digits",
             ),
             (
                 "[skill.x]\ninherit = \"no\"",

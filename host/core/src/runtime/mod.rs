@@ -14,7 +14,6 @@ pub(crate) mod wasm;
 use crate::decision::{Permit, Refusal, Runs};
 use crate::error::Error;
 use crate::outcome::{Isolation, Status, Usage};
-use crate::policy::Policy;
 use crate::request::Tier;
 use crate::skill::Language;
 use bytes::Bytes;
@@ -35,7 +34,7 @@ pub(crate) trait Runtime: Send + Sync {
     /// Whether it executes scripts of `language` where `tier` was asked for.
     fn runs(&self, language: Language, tier: Tier) -> Runs;
     /// Whether what was permitted can be held here as firmly as the policy demands: tried, not assumed.
-    fn holds(&self, policy: &Policy, permit: &Permit) -> Result<(), Refusal>;
+    fn holds(&self, permit: &Permit) -> Result<(), Refusal>;
     /// Whether it can run scripts at once.
     fn is_prepared(&self) -> Result<bool, Error>;
     /// Does what takes long and is done once on a machine; returns what went wrong without making it

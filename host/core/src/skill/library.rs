@@ -21,6 +21,19 @@ pub struct Found {
     pub skill: Arc<Skill>,
     /// Folders of the same name further down the search.
     pub shadowed: Vec<PathBuf>,
+    /// Whether no folder has the name that was asked for, and it was found by the name in its `SKILL.md`.
+    pub by_front_matter: bool,
+}
+
+impl Found {
+    fn new(mut skill: Skill, shadowed: Vec<PathBuf>) -> Self {
+        skill.shadowed.clone_from(&shadowed);
+        Self {
+            skill: Arc::new(skill),
+            shadowed,
+            by_front_matter: false,
+        }
+    }
 }
 
 /// A folder that looks like a skill and could not be loaded.
@@ -48,10 +61,7 @@ impl Library {
     /// Finds a skill by path (anything with a separator, `.` or `..`) or by name.
     pub fn find(&self, wanted: &str) -> Result<Found, SkillError> {
         if is_path(wanted) {
-            return Ok(Found {
-                skill: Arc::new(Skill::load(wanted)?),
-                shadowed: Vec::new(),
-            });
+            return Ok(Found::new(Skill::load(wanted)?, Vec::new()));
         }
         if !is_name(wanted) {
             return Err(self.not_found(wanted));
@@ -67,10 +77,7 @@ impl Library {
             None => return self.find_by_front_matter(wanted),
         };
         let shadowed = folders.filter(|other| holds_skill(other)).collect();
-        Ok(Found {
-            skill: Arc::new(Skill::load(path)?),
-            shadowed,
-        })
+        Ok(Found::new(Skill::load(path)?, shadowed))
     }
 
     /// The folder that a path or a name means, whatever is in it; a name that no skill has may be that
@@ -132,15 +139,28 @@ impl Library {
     }
 
     fn find_by_front_matter(&self, wanted: &str) -> Result<Found, SkillError> {
-        let (skills, _) = self.list();
-        let mut named = skills.into_iter().filter(|skill| skill.name() == wanted);
-        match named.next() {
-            Some(skill) => Ok(Found {
-                skill,
-                shadowed: named.map(|s| s.path().to_owned()).collect(),
-            }),
-            None => Err(self.not_found(wanted)),
+        let all = self.candidates().into_iter();
+        let all = all.filter_map(|path| Skill::load(path).ok());
+        let mut named = all.filter(|skill| skill.name() == wanted);
+        let Some(mut skill) = named.next() else {
+            return Err(self.not_found(wanted));
+        };
+        let others: Vec<Skill> = named.filter(|other| other.path() != skill.path()).collect();
+        // A folder further down the search is hidden by one of the same name; any other is as good as the first.
+        if others.iter().any(|other| other.folder() != skill.folder()) {
+            let all = std::iter::once(&skill).chain(&others);
+            return Err(SkillError::Ambiguous {
+                name: wanted.to_owned(),
+                candidates: all.map(|skill| skill.path().to_owned()).collect(),
+            });
         }
+        let shadowed = others.iter().map(|other| other.path().to_owned());
+        let shadowed = shadowed.collect();
+        skill.found_as = Some(wanted.to_owned());
+        Ok(Found {
+            by_front_matter: true,
+            ..Found::new(skill, shadowed)
+        })
     }
 
     fn not_found(&self, wanted: &str) -> SkillError {

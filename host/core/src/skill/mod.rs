@@ -56,6 +56,10 @@ pub struct Skill {
     allowed_tools: Option<AllowedTools>,
     scripts: OnceLock<Vec<Script>>,
     warnings: Vec<String>,
+    /// A name under which it was found that its folder does not have: that of a link, or that in `SKILL.md`.
+    found_as: Option<String>,
+    /// The skills that it hides.
+    shadowed: Vec<PathBuf>,
 }
 
 /// Why a folder is not a skill that can be loaded.
@@ -68,6 +72,18 @@ pub enum SkillError {
         name: String,
         /// What to do about it.
         hint: String,
+    },
+    /// No folder has this name, and several skills call themselves so.
+    #[error(
+        "skill `{}` is ambiguous: {} call themselves so",
+        files::show(name),
+        listed(candidates)
+    )]
+    Ambiguous {
+        /// What was asked for.
+        name: String,
+        /// Their folders.
+        candidates: Vec<PathBuf>,
     },
     /// The folder is there, but it is no skill or a broken one.
     #[error("`{}` is not a skill: {why}", files::show(&path.display().to_string()))]
@@ -141,6 +157,10 @@ impl Skill {
             .get("allowed-tools")
             .and_then(AllowedTools::read);
         let body = document.len() - body.len();
+        let entry = asked
+            .file_name()
+            .filter(|name| path.file_name() != Some(name));
+        let found_as = entry.and_then(|name| name.to_str()).map(str::to_owned);
         Ok(Self {
             path,
             root,
@@ -152,6 +172,8 @@ impl Skill {
             allowed_tools,
             scripts: OnceLock::new(),
             warnings,
+            found_as,
+            shadowed: Vec::new(),
         })
     }
 
@@ -160,13 +182,23 @@ impl Skill {
         &self.name
     }
 
-    /// The name of its folder, by which policies know it: that one its operator gave, while the
-    /// name in `SKILL.md` is the skill's own word.
+    /// The name of its folder: that one its operator gave, while the name in `SKILL.md` is the skill's
+    /// own word.
     pub fn folder(&self) -> &str {
         self.path
             .file_name()
             .and_then(|name| name.to_str())
             .unwrap_or_default()
+    }
+
+    /// The names that a policy may mean it by: that of its folder, and the one it was found by.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.folder()).chain(self.found_as.as_deref())
+    }
+
+    /// The skills that it hides, in the order they would be found.
+    pub(crate) fn shadowed(&self) -> &[PathBuf] {
+        &self.shadowed
     }
 
     /// What it is for, in its own words.
@@ -259,16 +291,27 @@ impl Skill {
 
     /// What may stand before a path inside the skill.
     pub(crate) fn prefixes(&self) -> Vec<String> {
-        let mut prefixes = Vec::new();
+        let mut prefixes = self.folder_prefixes();
+        prefixes.extend(prefixes_of(self.name()));
+        prefixes.extend(Self::base_prefixes());
+        prefixes
+    }
+
+    /// Prefixes that name its folder.
+    pub(crate) fn folder_prefixes(&self) -> Vec<String> {
         let own = self.path().to_str().map(|path| format!("{path}/"));
-        prefixes.extend(own);
-        for name in [self.folder(), self.name()] {
-            prefixes.push(format!("./skills/{name}/"));
-            prefixes.push(format!("skills/{name}/"));
-            prefixes.push(format!("./{name}/"));
-            prefixes.push(format!("{name}/"));
-        }
-        for word in [
+        let own = own.into_iter().chain(prefixes_of(self.folder()));
+        own.filter(|prefix| prefix.len() > 1).collect()
+    }
+
+    /// Prefixes that name it as `SKILL.md` does.
+    pub(crate) fn name_prefixes(&self) -> Vec<String> {
+        prefixes_of(self.name()).collect()
+    }
+
+    /// Prefixes that stand for the folder of whatever skill is meant.
+    pub(crate) fn base_prefixes() -> impl Iterator<Item = String> {
+        let words = [
             "{baseDir}",
             "${baseDir}",
             "${CLAUDE_SKILL_DIR}",
@@ -276,11 +319,8 @@ impl Skill {
             "${SKILL_BASE_DIR}",
             "$SKILL_BASE_DIR",
             ".",
-        ] {
-            prefixes.push(format!("{word}/"));
-        }
-        prefixes.retain(|prefix| prefix.len() > 1);
-        prefixes
+        ];
+        words.into_iter().map(|word| format!("{word}/"))
     }
 
     pub(crate) fn root(&self) -> &Dir {
@@ -295,6 +335,21 @@ impl Skill {
     pub(crate) fn find_script(&self, wanted: &str) -> Result<&Script, NoScript> {
         script::find(self.scripts(), &self.root, wanted)
     }
+}
+
+fn listed(paths: &[PathBuf]) -> String {
+    let all = paths.iter().map(|path| path.display().to_string());
+    let all: Vec<String> = all
+        .map(|path| format!("`{}`", files::show(&path)))
+        .collect();
+    all.join(", ")
+}
+
+/// The ways in which instructions write the folder of a skill of this name.
+fn prefixes_of(name: &str) -> impl Iterator<Item = String> {
+    let places = ["./skills/", "skills/", "./", ""].into_iter();
+    let places = places.filter(|_| !name.is_empty());
+    places.map(move |place| format!("{place}{name}/"))
 }
 
 /// The real path of a skill's folder, and the handle through which it is read.

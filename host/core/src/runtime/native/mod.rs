@@ -16,7 +16,7 @@ use crate::files::{plain, show};
 use crate::grant::Grant;
 use crate::limits::{Limits, show_bytes, show_duration};
 use crate::outcome::{Enforcement, Hold, Isolation, Status, Usage, signal_name};
-use crate::policy::{Native as Demand, Policy};
+use crate::policy::Native as Demand;
 use crate::request::Tier;
 use crate::runtime::Stream;
 use crate::runtime::cache::Cache;
@@ -251,10 +251,10 @@ impl Runtime for Native {
         }
     }
 
-    fn holds(&self, policy: &Policy, permit: &Permit) -> Result<(), Refusal> {
+    fn holds(&self, permit: &Permit) -> Result<(), Refusal> {
         let name = show(permit.script());
         let refuse = |message: String| Refusal::new(Check::Isolation, message);
-        let demand = policy.native(permit.section());
+        let demand = permit.native;
         if demand == Demand::Refuse {
             let what = match &permit.subject {
                 Checked::Script(script) => {

@@ -179,9 +179,6 @@ impl FilesView<'_> {
         if place.only.is_some() || dir.perms.write_not_permitted() {
             return Err(ErrorCode::NotPermitted.into());
         }
-        if is_policy(Path::new(path)) {
-            return Err(ErrorCode::NotPermitted.into());
-        }
         let Some(sealed) = &place.sealed else {
             return Ok(None);
         };
@@ -315,7 +312,7 @@ impl FilesView<'_> {
             // Through a link or an old hard name this may be another file than `path` suggests.
             let real = real_path(&opened)?;
             let sealed = place.sealed.as_ref();
-            if is_policy(&real) || sealed.is_some_and(|sealed| sealed.covers(&real)) {
+            if sealed.is_some_and(|sealed| sealed.covers(&real)) {
                 return Err(ErrorCode::NotPermitted.into());
             }
             if truncates && meta.len() > 0 {
@@ -383,13 +380,6 @@ fn split_entry(path: &str) -> FsResult<(&Path, &str)> {
     let name = name.to_str().ok_or(ErrorCode::IllegalByteSequence)?;
     let here = parent.as_os_str().is_empty();
     Ok((if here { Path::new(".") } else { parent }, name))
-}
-
-/// Whether a file would be read as a policy by whoever runs something in its folder next. Case is
-/// ignored because some file systems do.
-fn is_policy(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default();
-    name.eq_ignore_ascii_case(crate::policy::FILE_NAME)
 }
 
 /// The same handle, for a call that takes it by value.

@@ -28,7 +28,6 @@ use crate::error::Error;
 use crate::host::RuntimeState;
 use crate::limits::Limits;
 use crate::outcome::{Enforcement, Hold, Isolation, Status, Usage};
-use crate::policy::Policy;
 use crate::request::Tier;
 use crate::runtime::cache::Cache;
 use crate::runtime::output::Kept;
@@ -205,7 +204,7 @@ impl Runtime for Wasm {
         }
     }
 
-    fn holds(&self, _: &Policy, _: &Permit) -> Result<(), Refusal> {
+    fn holds(&self, _: &Permit) -> Result<(), Refusal> {
         // The engine and the guest are part of this program, on every machine.
         Ok(())
     }

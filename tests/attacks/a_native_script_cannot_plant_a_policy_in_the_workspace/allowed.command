@@ -1,1 +1,0 @@
-run {skill} main.sh --workspace {root} -- other.toml

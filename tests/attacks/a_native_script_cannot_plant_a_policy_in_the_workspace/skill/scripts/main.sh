@@ -1,3 +1,0 @@
-ls -A
-echo "creates $1"
-echo 'allow = []' > "$1"

@@ -1,1 +1,0 @@
-run --workspace {workspace} {skill} main.py -- other.toml
