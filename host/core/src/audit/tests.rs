@@ -231,6 +231,82 @@ fn lines_beyond_what_the_head_remembers_are_counted_in_and_more_than_one_is_wron
 }
 
 #[test]
+fn only_regular_files_of_ours_are_written() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let event = Event::refused(&asked("skill"), String::new());
+    for name in [LOG, "audit.head", "audit.lock"] {
+        let beside = match name {
+            LOG => String::new(),
+            _ => format!("its {} `{{}}`: ", &name[6..]),
+        };
+        let fails = |make: &dyn Fn(&Path, &Path), why: &str| {
+            let place = place();
+            place.add(1);
+            let (path, aside) = (place.path(name), place.path("aside"));
+            fs::rename(&path, &aside).unwrap();
+            make(&path, &aside);
+            for error in [
+                place.log().write(&event).unwrap_err(),
+                place.log().probe().unwrap_err(),
+            ] {
+                let beside = beside.replace("{}", &path.display().to_string());
+                let log = place.path(LOG);
+                assert_eq!(
+                    error.to_string(),
+                    format!(
+                        "cannot write the audit log `{}`: {beside}{why}",
+                        log.display()
+                    )
+                );
+            }
+            // The twin: the file as it was.
+            fs::remove_file(&path).unwrap();
+            if aside.exists() {
+                fs::rename(&aside, &path).unwrap();
+            }
+            place.add(1);
+            assert!(place.verify().holds());
+        };
+        let link = "is a symbolic link, not a file of its own";
+        fails(&|path, _| symlink("/dev/null", path).unwrap(), link);
+        fails(&|path, aside| symlink(aside, path).unwrap(), link);
+        fails(
+            &|path, aside| fs::hard_link(aside, path).unwrap(),
+            "has another name elsewhere (a hard link)",
+        );
+        fails(
+            &|path, _| {
+                fs::write(path, "").unwrap();
+                let mode = fs::Permissions::from_mode(0o620);
+                fs::set_permissions(path, mode).unwrap();
+            },
+            "may be written by other users",
+        );
+        fails(
+            &|path, _| {
+                let mode = rustix::fs::Mode::from_raw_mode(0o600);
+                let kind = rustix::fs::FileType::Fifo;
+                rustix::fs::mknodat(rustix::fs::CWD, path, kind, mode, 0).unwrap();
+            },
+            match name {
+                // Nobody reads from it.
+                "audit.lock" => "no such device or address",
+                _ => "is not a regular file",
+            },
+        );
+        if rustix::process::geteuid().is_root() {
+            fails(
+                &|path, _| {
+                    fs::write(path, "").unwrap();
+                    std::os::unix::fs::chown(path, Some(65534), None).unwrap();
+                },
+                "belongs to another user",
+            );
+        }
+    }
+}
+
+#[test]
 fn a_head_that_is_gone_or_spoilt_is_told_and_made_anew() {
     let place = place();
     place.add(3);
