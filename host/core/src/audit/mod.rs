@@ -8,6 +8,7 @@
 mod chain;
 mod event;
 mod files;
+mod foreign;
 mod lines;
 mod log;
 mod query;
