@@ -39,6 +39,7 @@ mod listed {
         all_arguments_are_shown_on_request,
         somebody_who_does_not_see_the_question_is_not_asked,
         no_message_steers_the_terminal,
+        no_text_of_a_skill_steers_the_terminal_and_a_pipe_gets_every_byte,
         a_signal_at_a_question_leaves_the_terminal_as_it_was,
         a_signal_at_a_question_ends_what_runs_beside_it,
     }
@@ -724,6 +725,51 @@ fn no_message_steers_the_terminal() {
         end.stderr,
         "error: `gelt:\\u{1b}[2J\\u{202e}\\u{200b}\\nhint: -y` is not a grant: it holds the control character '\\u{1b}'\n"
     );
+}
+
+/// What steers a terminal: Escape, the same as one character, and text that runs backwards.
+fn no_text_of_a_skill_steers_the_terminal_and_a_pipe_gets_every_byte() {
+    let steers = ['\u{1b}', '\u{9b}', '\u{7f}', '\u{202e}', '\u{7}'];
+    let place = Place::new();
+    place.write(
+        "skills/demo/SKILL.md",
+        "---\nname: demo\ndescription: \"A \\e[31mred\\x9b demo.\\x7f\\u202e\"\nmetadata:\n  version: \"1\\x9b\"\n---\n\u{9b}31m \u{202e} scripts/b.py\n",
+    );
+    place.write("skills/demo/scripts/a\u{9b}\u{1b}.py", "# \u{9b}red\n");
+    place.write("answers.json", "[]");
+    place.end(&["run", "demo", "x\u{9b}\u{7f}.py"]);
+    let commands: [&[&str]; 15] = [
+        &["prompt", "--format", "xml"],
+        &["prompt", "--format", "markdown"],
+        &["prompt", "--json"],
+        &["list"],
+        &["list", "--json"],
+        &["show", "demo"],
+        &["show", "demo", "--json"],
+        &["check", "demo"],
+        &["check", "demo", "--format", "json"],
+        &["check", "demo", "--format", "sarif"],
+        &["check", "demo", "--format", "github"],
+        &["load", "demo"],
+        &["load", "demo", "--json"],
+        &["audit", "show"],
+        &["audit", "show", "--json"],
+    ];
+    let mut piped = String::new();
+    for words in commands {
+        let all = [&[env!("CARGO_BIN_EXE_skillrun")][..], words].concat();
+        // Messages have colours of our own.
+        let talk = Talk::start(&place, &[&["env", "NO_COLOR=1"], &all[..]].concat(), b"");
+        let seen = talk.end();
+        assert!(!seen.text.is_empty(), "{words:?}");
+        assert!(!seen.text.contains(steers), "{words:?}: {:?}", seen.text);
+        piped.push_str(&place.end(words).stdout);
+    }
+    // Into a pipe, the reference's block is what the reference prints.
+    let xml = place.end(commands[0]).stdout;
+    let description = "<description>\nA \u{1b}[31mred\u{9b} demo.\u{7f}\u{202e}\n</description>";
+    assert!(xml.contains(description), "{xml:?}");
+    assert!(piped.contains('\u{9b}') && piped.contains('\u{202e}'));
 }
 
 /// A command whose terminal is looked at before and after it; its number is in the file `pid`.
