@@ -16,13 +16,14 @@ mod store;
 pub use question::{Answer, AnswerError, AskedScript, Change, ChangedFile, Question};
 pub use store::Approved;
 
-use crate::decision::{Checked, Permit};
+use crate::decision::{Checked, Permit, hex};
 use crate::error::Error;
 use crate::files::show;
 use crate::grant::Grant;
 use crate::policy;
 use content::Content;
 use std::collections::{HashMap, VecDeque};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -343,7 +344,7 @@ fn source_of(permit: &Permit) -> Option<&[u8]> {
 
 /// What a yes is given to: the grants, and the workspace, which is as much as one.
 fn asked_for(permit: &Permit) -> Vec<Grant> {
-    let workspace = permit.workspace_path().map(PathBuf::from);
+    let workspace = workspace(permit).map(Path::to_owned);
     let mut all = permit.grants.clone();
     all.extend(workspace.map(Grant::Write));
     all.sort();
@@ -351,9 +352,30 @@ fn asked_for(permit: &Permit) -> Vec<Grant> {
     all
 }
 
+/// The workspace by its real path; as text, two paths could read the same.
+fn workspace(permit: &Permit) -> Option<&Path> {
+    let guest = permit.workspace.as_ref()?;
+    let own = usize::from(permit.skill_mount().is_some());
+    let mut others = permit.mounts.iter().skip(own);
+    let mount = others.find(|mount| mount.guest == *guest)?;
+    Some(&mount.host)
+}
+
+/// What is asked for, in a text that no other grants have: a name may hold anything, a line's end too.
 fn grants_of(permit: &Permit) -> String {
-    let grants: Vec<String> = asked_for(permit).iter().map(Grant::to_string).collect();
-    grants.join("\n")
+    let grants: Vec<String> = asked_for(permit).iter().map(grant_text).collect();
+    store::encoded(&grants)
+}
+
+/// A grant as text. A path that is not UTF-8 has its bytes behind it, so that no two read the same.
+fn grant_text(grant: &Grant) -> String {
+    let (Grant::Read(path) | Grant::Write(path)) = grant else {
+        return grant.to_string();
+    };
+    match path.to_str() {
+        Some(_) => grant.to_string(),
+        None => format!("{grant}\0{}", hex(path.as_os_str().as_bytes())),
+    }
 }
 
 /// Whether the skill is not what it was when this was approved. What a script reads after it has started can still
@@ -380,11 +402,59 @@ fn key<'a>(permit: &'a Permit, content: &'a str, grants: &'a str) -> Key<'a> {
 
 /// A command with its arguments as a shell would take them, so that no two lines read the same.
 fn command_line(name: &str, args: &[String]) -> String {
-    let mut line = name.to_owned();
+    let quoted = |word: &str| format!("'{}'", word.replace('\'', "'\\''"));
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
+    let mut line = match name.chars().all(is_plain) {
+        true => name.to_owned(),
+        false => quoted(name),
+    };
     for arg in args {
-        line.push_str(" '");
-        line.push_str(&arg.replace('\'', "'\\''"));
-        line.push('\'');
+        line.push(' ');
+        line.push_str(&quoted(arg));
     }
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_command_lines_read_the_same() {
+        let args = |args: &[&str]| -> Vec<String> { args.iter().map(|&arg| arg.into()).collect() };
+        let lines = [
+            ("git", args(&[])),
+            ("git", args(&["a", "b"])),
+            ("git", args(&["a b"])),
+            ("git", args(&["a' 'b"])),
+            ("git", args(&["a\n", "b"])),
+            ("git 'a' 'b'", args(&[])),
+            ("git 'a'", args(&["b"])),
+            ("git", args(&[""])),
+        ];
+        let mut all: Vec<String> = lines
+            .iter()
+            .map(|(name, args)| command_line(name, args))
+            .collect();
+        assert_eq!(all[..2], ["git", "git 'a' 'b'"]);
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), lines.len(), "{all:?}");
+    }
+
+    #[test]
+    fn no_two_grants_read_the_same() {
+        use std::ffi::OsStr;
+        let path = |bytes: &[u8]| PathBuf::from(OsStr::from_bytes(bytes));
+        let grants = [
+            Grant::Write(path(b"/a\xff")),
+            Grant::Write(path(b"/a\xfe")),
+            Grant::Write(path("/a\u{fffd}".as_bytes())),
+            Grant::Read(path(b"/a\xff")),
+        ];
+        let mut all: Vec<String> = grants.iter().map(grant_text).collect();
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), grants.len(), "{all:?}");
+    }
 }

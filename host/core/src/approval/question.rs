@@ -2,7 +2,7 @@
 
 use super::content::Content;
 use super::store::Last;
-use super::{asked_for, source_of};
+use super::{asked_for, grant_text, source_of};
 use crate::decision::{Checked, Permit};
 use crate::error::Error;
 use crate::files::show;
@@ -215,9 +215,8 @@ impl Change {
     pub(super) fn since(last: Last, content: &Content, permit: &Permit) -> Self {
         let before = last.source.and_then(|bytes| String::from_utf8(bytes).ok());
         let now = source_of(permit).and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());
-        let had: Vec<&str> = last.grants.lines().collect();
         let grants = asked_for(permit);
-        let grants = grants.iter().map(Grant::to_string);
+        let grants = grants.iter().map(grant_text);
         let files = content.changes_since(&last.files).into_iter();
         Self {
             since: last.time,
