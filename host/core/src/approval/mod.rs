@@ -67,7 +67,7 @@ struct State {
 pub(crate) struct Open {
     question: Question,
     permits: Vec<Permit>,
-    content: Option<Content>,
+    content: Content,
     asked: Instant,
 }
 
@@ -94,6 +94,12 @@ pub(crate) enum Asked {
     Open(Box<Question>),
     /// Nobody can be asked now.
     TooMany(Vec<Permit>),
+    /// Nobody could say what the yes was given to.
+    Unwatched {
+        permits: Vec<Permit>,
+        why: String,
+        hint: &'static str,
+    },
 }
 
 impl Approvals {
@@ -149,42 +155,54 @@ impl Approvals {
             return Ok(Asked::Approved(permits));
         };
         let session = session(first);
+        // A skill that cannot be hashed as a whole could change while the question is open, and what changed would
+        // run by the yes to something else.
+        let content = match Content::of(first) {
+            Ok(content) => content,
+            Err(why) => {
+                let why = format!("a change of the skill would not be noticed: {why}");
+                let hint = "make the skill smaller, or type `skillrun run`, or set approval = \"never\" for it in \
+                            skillrun.toml";
+                return Ok(Asked::Unwatched { permits, why, hint });
+            }
+        };
         // What was read to run and what is hashed here must be the same bytes: the files may change between.
-        let content = Content::of(first).ok();
-        let content = content.filter(|content| permits.iter().all(|permit| content.holds(permit)));
-        // Otherwise asked each time: what cannot be told apart cannot be remembered.
-        let hash = content.as_ref().map(Content::hash);
-        for permit in &mut permits {
-            permit.approved.clone_from(&hash);
+        if !permits.iter().all(|permit| content.holds(permit)) {
+            let why = "the skill changed while it was read".to_owned();
+            let hint = "ask again";
+            return Ok(Asked::Unwatched { permits, why, hint });
         }
-        if let Some(hash) = &hash {
+        let hash = content.hash();
+        for permit in &mut permits {
+            permit.approved = Some(hash.clone());
+        }
+        {
             let state = self.state();
             let yes = state.sessions.get(&session);
-            if yes.is_some_and(|yes| permits.iter().all(|permit| yes.holds(hash, permit))) {
+            if yes.is_some_and(|yes| permits.iter().all(|permit| yes.holds(&hash, permit))) {
                 return Ok(Asked::Approved(permits));
             }
         }
         let mut change = None;
-        if let (Some(store), Some(hash), Some(content)) = (&self.store, &hash, &content) {
+        if let Some(store) = &self.store {
             let mut all = true;
             for permit in &permits {
                 let grants = grants_of(permit);
-                let key = key(permit, hash, &grants);
+                let key = key(permit, &hash, &grants);
                 if when == policy::Approval::FirstRun && store.holds(&key)? {
                     continue;
                 }
                 all = false;
                 if change.is_none() {
                     let last = store.last(&key)?;
-                    change = last.map(|last| Change::since(last, content, permit));
+                    change = last.map(|last| Change::since(last, &content, permit));
                 }
             }
             if all {
                 return Ok(Asked::Approved(permits));
             }
         }
-        let remembered =
-            when == policy::Approval::FirstRun && self.store.is_some() && hash.is_some();
+        let remembered = when == policy::Approval::FirstRun && self.store.is_some();
         let question = Question::about(&permits, hash, change, remembered, self.timeout);
         let mut state = self.state();
         if state.open.len() >= MAX_OPEN {
@@ -244,13 +262,11 @@ impl Approvals {
 
     /// Remembers a yes.
     pub(crate) fn remember(&self, open: &Open, answer: Answer) -> Result<(), Error> {
-        let (Some(content), Some(hash)) = (&open.content, &open.question.content_hash) else {
-            return Ok(());
-        };
+        let (content, hash) = (&open.content, open.content.hash());
         if let Some(store) = self.store.as_ref().filter(|_| open.question.remembered) {
             for permit in &open.permits {
                 let grants = grants_of(permit);
-                let key = key(permit, hash, &grants);
+                let key = key(permit, &hash, &grants);
                 store.add(&key, content, source_of(permit), answer.word())?;
             }
         }
@@ -260,7 +276,7 @@ impl Approvals {
                 grants.extend(asked_for(permit));
             }
             let yes = Yes {
-                content: hash.clone(),
+                content: hash,
                 grants,
             };
             self.state().sessions.insert(session(first), yes);
