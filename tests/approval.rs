@@ -32,7 +32,7 @@ trials! {
     what_is_no_file_of_approvals_is_refused_without_waiting_for_it,
     a_file_of_approvals_that_is_held_refuses_and_loses_nothing,
     many_hosts_approve_at_once_and_lose_nothing,
-    a_skill_too_large_to_remember_is_asked_for_each_time,
+    a_skill_too_large_to_watch_is_refused_and_says_why,
     a_question_whose_time_has_passed_can_still_be_declined,
     a_yes_that_cannot_be_kept_is_recorded_as_a_refusal,
     a_yes_is_recorded_with_what_it_was_given_to,
@@ -621,26 +621,62 @@ fn many_hosts_approve_at_once_and_lose_nothing() {
     assert_eq!(host(&place).approvals().list().unwrap().len(), HOSTS);
 }
 
-fn a_skill_too_large_to_remember_is_asked_for_each_time() {
-    let place = Place::with_script(ADDS);
-    let deep = format!("skill/{}x", "d/".repeat(70));
-    place.write(&deep, "");
-    let host = host(&place);
-    let question = open(&host, &Policy::default(), request(&place, "main.py"));
-    assert_eq!(
-        (question.content_hash.clone(), question.remembered),
-        (None, false)
-    );
-    assert_eq!(
-        runs(&host, answered(&host, &question, Answer::YesInSession)),
-        "ran\n"
-    );
-    assert!(!is_permitted(
-        &host,
-        &Policy::default(),
-        request(&place, "main.py")
-    ));
-    assert_eq!(host.approvals().list().unwrap(), []);
+fn a_skill_too_large_to_watch_is_refused_and_says_why() {
+    type Make = fn(&Place);
+    let cases: [(Make, &str); 4] = [
+        (
+            |place| drop(place.write(&format!("skill/{}x", "d/".repeat(70)), "")),
+            "it has more than 64 levels of folders",
+        ),
+        (
+            |place| {
+                let first = place.write("skill/data/first", "");
+                for n in 0..20_000 {
+                    std::fs::hard_link(&first, place.path(&format!("skill/data/{n}"))).unwrap();
+                }
+            },
+            "it holds more than 20000 files",
+        ),
+        (
+            |place| {
+                let file = std::fs::File::create(place.path("skill/model")).unwrap();
+                file.set_len((256 << 20) + 1).unwrap();
+            },
+            "`model` is beyond the 256MiB that are looked at",
+        ),
+        (
+            |place| setup::prepare(place.root(), "fifo skill/pipe").unwrap(),
+            "`pipe` is a FIFO or a device",
+        ),
+    ];
+    for (make, why) in cases {
+        let place = Place::with_script(ADDS);
+        make(&place);
+        let host = host(&place);
+        let decision = host.decide(&Policy::default(), request(&place, "main.py"));
+        let refusal = refusal(decision.unwrap());
+        assert_eq!(
+            (refusal.check, refusal.message, refusal.hint),
+            (
+                Check::Approval,
+                format!(
+                    "`scripts/main.py` of skill `skill` was not approved: a change of the skill would not be noticed: {why}"
+                ),
+                Some(
+                    "make the skill smaller, or type `skillrun run`, or set approval = \"never\" for it in skillrun.toml"
+                        .into()
+                )
+            )
+        );
+        assert_eq!(events(&place), ["refused"]);
+        // Nobody approves by a hash what a person types, or what the policy lets run unasked.
+        let typed = Request::typed(&skill(&place), "main.py");
+        let decision = host.decide(&Policy::default(), typed).unwrap();
+        assert_eq!(runs(&host, decision), "ran\n");
+        let never = policy("approval = \"never\"");
+        let decision = host.decide(&never, request(&place, "main.py")).unwrap();
+        assert_eq!(runs(&host, decision), "ran\n");
+    }
 }
 
 fn a_question_whose_time_has_passed_can_still_be_declined() {

@@ -10,6 +10,8 @@ trials! {
     a_skill_changed_while_a_person_thinks_does_not_run,
     a_skill_changed_between_the_yes_and_the_run_does_not_run,
     a_yes_is_for_one_workspace,
+    a_workspace_whose_name_reads_like_a_grant_is_another_question,
+    workspaces_whose_names_are_not_text_are_told_apart,
     runs_in_different_workspaces_are_different_questions,
     names_that_are_not_text_and_rights_to_execute_count_as_changes,
 }
@@ -27,7 +29,7 @@ fn a_script_exchanged_while_it_is_decided_never_runs_by_the_yes_to_another() {
     let good = question.scripts[0].sha256.clone();
     answered(&host, &question, Answer::YesOnce);
     let stop = AtomicBool::new(false);
-    let (mut permitted, mut asked) = (0, 0);
+    let (mut permitted, mut asked, mut refused) = (0, 0, 0);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let main = place.path("skill/scripts/main.py");
@@ -51,12 +53,20 @@ fn a_script_exchanged_while_it_is_decided_never_runs_by_the_yes_to_another() {
                     host.decline(&question.id, "the trial only looks").unwrap();
                     asked += 1;
                 }
+                // What was read and what was hashed were not the same.
+                Decision::Refused(refusal) => {
+                    assert_eq!(
+                        refusal.message,
+                        "`scripts/main.py` of skill `skill` was not approved: the skill changed while it was read"
+                    );
+                    refused += 1;
+                }
                 other => panic!("{other:?}"),
             }
         }
         stop.store(true, Ordering::Relaxed);
     });
-    assert!(asked > 0, "{permitted} {asked}");
+    assert!(asked + refused > 0, "{permitted} {asked} {refused}");
     assert!(is_permitted(&host, &policy, request(&place, "main.py")));
 }
 
@@ -139,6 +149,56 @@ fn a_yes_is_for_one_workspace() {
             assert_eq!(change.more_grants, [two]);
         }
     }
+}
+
+fn a_workspace_whose_name_reads_like_a_grant_is_another_question() {
+    let place = Place::with_script(ADDS);
+    // `/…/a⏎write:/…/b` is one directory.
+    let odd = format!("{}\nwrite:{}", place.text("a"), place.text("b"));
+    std::fs::create_dir_all(&odd).unwrap();
+    for folder in ["a", "b"] {
+        std::fs::create_dir(place.path(folder)).unwrap();
+    }
+    let write = format!("write:{}", place.text("b"));
+    let policy = policy(&format!("allow = [\"{write}\"]"));
+    let within = |folder: &str, grants: &[&str]| Request {
+        workspace: Some(folder.into()),
+        grants: grants.iter().map(|text| text.parse().unwrap()).collect(),
+        ..request(&place, "main.py")
+    };
+    let host = host(&place);
+    let question = open(&host, &policy, within(&odd, &[]));
+    answered(&host, &question, Answer::YesOnce);
+    assert!(is_permitted(&host, &policy, within(&odd, &[])));
+    assert!(!is_permitted(
+        &host,
+        &policy,
+        within(&place.text("a"), &[&write])
+    ));
+    // A person sees one grant.
+    let end = place.end(&["approvals", "list"]);
+    let shown = format!("\"write:{}\\nwrite:{}\"\n", "{root}/a", "{root}/b");
+    assert!(end.stdout.ends_with(&shown), "{}", end.stdout);
+    assert_eq!(end.stdout.lines().count(), 1);
+}
+
+fn workspaces_whose_names_are_not_text_are_told_apart() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+    let place = Place::with_script(ADDS);
+    let odd = |byte: u8| place.root().join(OsStr::from_bytes(&[b'w', byte]));
+    let within = |byte: u8| Request {
+        workspace: Some(odd(byte)),
+        ..request(&place, "main.py")
+    };
+    for byte in [0xff, 0xfe] {
+        std::fs::create_dir(odd(byte)).unwrap();
+    }
+    let (host, policy) = (host(&place), Policy::default());
+    let question = open(&host, &policy, within(0xff));
+    answered(&host, &question, Answer::YesInSession);
+    assert!(is_permitted(&host, &policy, within(0xff)));
+    assert!(!is_permitted(&host, &policy, within(0xfe)));
 }
 
 fn runs_in_different_workspaces_are_different_questions() {

@@ -16,7 +16,10 @@ trials! {
     a_log_whose_folder_is_a_file_stops_everything,
     a_log_that_is_a_fifo_stops_everything,
     a_log_that_may_not_be_written_stops_everything,
-    a_log_on_a_full_disk_stops_everything,
+    a_log_that_cannot_grow_stops_everything,
+    a_log_that_is_a_link_to_a_device_stops_everything,
+    a_log_that_others_may_write_stops_everything,
+    a_log_with_a_second_name_stops_everything,
     a_log_whose_head_is_a_directory_stops_everything,
     a_log_that_somebody_holds_stops_everything,
     a_removed_log_is_begun_anew,
@@ -215,10 +218,7 @@ fn a_log_whose_folder_is_a_file_stops_everything() {
 }
 
 fn a_log_that_is_a_fifo_stops_everything() {
-    nothing_runs(
-        "fifo state/skillrun/audit.jsonl",
-        "no such device or address",
-    );
+    nothing_runs("fifo state/skillrun/audit.jsonl", "is not a regular file");
 }
 
 fn a_log_that_may_not_be_written_stops_everything() {
@@ -243,11 +243,69 @@ fn a_log_that_may_not_be_written_stops_everything() {
     assert!(!place.path("workspace/ran").exists());
 }
 
-fn a_log_on_a_full_disk_stops_everything() {
-    nothing_runs(
-        "symlink /dev/full state/skillrun/audit.jsonl",
-        "no space left on device",
+fn a_log_that_cannot_grow_stops_everything() {
+    let place = Place::with_script(RUNS);
+    place.write("workspace/a", "");
+    // Without the signal, a write beyond the limit is an error, as on a full disk.
+    let limited = format!(
+        "trap '' XFSZ; ulimit -f 0; exec {} run ./skill main.py -w workspace",
+        env!("CARGO_BIN_EXE_skillrun")
     );
+    let mut command = place.program("/bin/sh");
+    let end = place.end_of(command.args(["-c", &limited]));
+    assert_eq!(
+        (end.stdout.as_str(), end.stderr.as_str(), end.code),
+        (
+            "",
+            "error: cannot write the audit log `{root}/state/skillrun/audit.jsonl`: file too large\n\
+             hint: nothing ran; name another place with XDG_STATE_HOME\n",
+            125
+        )
+    );
+    assert!(!place.path("workspace/ran").exists());
+    assert_eq!(place.run(&["-w", "workspace"]).code, 0);
+    assert!(place.path("workspace/ran").exists());
+}
+
+fn a_log_that_is_a_link_to_a_device_stops_everything() {
+    for name in ["audit.jsonl", "audit.head", "audit.lock"] {
+        for device in ["/dev/null", "/dev/full"] {
+            let beside = match name {
+                "audit.jsonl" => String::new(),
+                _ => format!("its {} `{{root}}/state/skillrun/{name}`: ", &name[6..]),
+            };
+            nothing_runs(
+                &format!("symlink {device} state/skillrun/{name}"),
+                &format!("{beside}is a symbolic link, not a file of its own"),
+            );
+        }
+    }
+}
+
+fn a_log_that_others_may_write_stops_everything() {
+    nothing_runs(
+        "touch state/skillrun/audit.jsonl\nmode 0666 state/skillrun/audit.jsonl",
+        "may be written by other users",
+    );
+}
+
+fn a_log_with_a_second_name_stops_everything() {
+    let place = Place::with_script(RUNS);
+    let log = place.write("state/skillrun/audit.jsonl", "");
+    place.write("workspace/a", "");
+    std::fs::hard_link(&log, place.path("workspace/log")).unwrap();
+    let end = place.run(&["-w", "workspace"]);
+    assert_eq!(
+        (end.stdout.as_str(), end.stderr.as_str(), end.code),
+        (
+            "",
+            "error: cannot write the audit log `{root}/state/skillrun/audit.jsonl`: has another name elsewhere (a hard link)\n\
+             hint: nothing ran; name another place with XDG_STATE_HOME\n",
+            125
+        )
+    );
+    std::fs::remove_file(place.path("workspace/log")).unwrap();
+    assert_eq!(place.run(&["-w", "workspace"]).code, 0);
 }
 
 fn a_log_whose_head_is_a_directory_stops_everything() {

@@ -16,6 +16,7 @@ trials! {
     an_inserted_line_is_found,
     a_moved_line_is_found,
     a_line_that_was_cut_is_found,
+    a_forged_line_at_the_end_is_found_after_every_later_run,
     a_log_that_was_moved_away_verifies_with_its_files_named,
     a_log_that_was_made_anew_is_found_by_a_noted_hash,
     a_log_that_no_run_has_begun_is_empty,
@@ -172,6 +173,41 @@ fn newest(place: &Place) -> String {
     let end = place.end(&["audit", "verify", "--json"]);
     let object: Value = serde_json::from_str(&end.stdout).unwrap();
     object["newest_hash"].as_str().unwrap().to_owned()
+}
+
+/// A line with the right number and the right hash of the line before it, in the log alone.
+fn a_forged_line_at_the_end_is_found_after_every_later_run() {
+    let place = refused();
+    let mut all = lines(&place);
+    let (start, _) = all[3].split_once("\"previous\"").unwrap();
+    let start = start.replace("\"seq\":4,", "\"seq\":5,");
+    let start = start.replace("\"event\":\"refused\"", "\"event\":\"approved\"");
+    let forged = format!("{start}\"previous\":\"{}\"}}", newest(&place));
+    all.push(forged);
+    place.write(LOG, all.join("\n") + "\n");
+    for further in 0..3 {
+        let end = place.end(&["audit", "verify"]);
+        let (text, number) = end.stdout.split_once("newest: ").unwrap();
+        assert_eq!(
+            (text, end.code),
+            (
+                format!(
+                    "{{root}}/state/skillrun/audit.jsonl:5: is not in the chain: somebody else added it, or the head lost it in a power failure\n\
+                     broken: {} lines in 1 file\n",
+                    5 + further
+                )
+                .as_str(),
+                1
+            )
+        );
+        // What was written since follows the last line of ours.
+        assert!(
+            number.starts_with(&format!("number {}, ", 4 + further)),
+            "{number}"
+        );
+        assert_eq!(place.end(&["run", "./skill", "../x.py"]).code, 126);
+    }
+    assert_eq!(place.run(&[]).code, 0);
 }
 
 fn a_log_that_was_moved_away_verifies_with_its_files_named() {

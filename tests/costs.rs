@@ -15,6 +15,7 @@ use std::task::Poll;
 
 trials! {
     nineteen_thousand_scripts_whose_names_clash_have_tool_names_of_their_own,
+    the_prompt_of_four_skills_with_nineteen_thousand_scripts_each_is_printed,
     a_name_of_a_hundred_thousand_letters_is_compared_with_nothing,
     a_suggestion_is_sought_among_the_first_thousand_scripts,
     thousands_of_tool_patterns_and_long_arguments_are_answered,
@@ -61,6 +62,31 @@ fn nineteen_thousand_scripts_whose_names_clash_have_tool_names_of_their_own() {
         .collect();
     assert_eq!(tools.len(), 19_000);
     assert!(tools.contains("skill.f7.s1234"));
+}
+
+/// Each sought among all of its skill would take minutes.
+fn the_prompt_of_four_skills_with_nineteen_thousand_scripts_each_is_printed() {
+    let place = Place::new();
+    let skills = ["a", "b", "c", "d"];
+    for skill in skills {
+        place.write(
+            &format!("{skill}/SKILL.md"),
+            format!("---\nname: {skill}\ndescription: A skill of a test.\n---\n"),
+        );
+        for folder in 0..10 {
+            let names_of = (0..1900).map(|n| format!("{folder}-{n}.py"));
+            names(&place.path(&format!("{skill}/scripts/f{folder}")), names_of);
+        }
+    }
+    let end = place.end(&["prompt", "./a", "./b", "./c", "./d"]);
+    assert_eq!((end.stderr.as_str(), end.code), ("", 0));
+    for folder in 0..10 {
+        for n in [0, 1899] {
+            let row = format!("| {folder}-{n}.py |  |\n");
+            assert_eq!(end.stdout.matches(&row).count(), 4, "{row}");
+        }
+    }
+    assert_eq!(end.stdout.matches(".py |  |\n").count(), 4 * 19_000);
 }
 
 /// Comparing takes the product of the lengths: minutes here.

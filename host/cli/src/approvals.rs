@@ -3,14 +3,15 @@
 use crate::args::{Approvals, ApprovalsAction};
 use crate::failure::Failure;
 use crate::list::printable;
-use crate::places;
+use crate::{output, places};
 use serde_json::json;
 use skillrun::Approved;
 use std::io::Write as _;
 
 pub(crate) fn approvals(args: &Approvals) -> Result<u8, Failure> {
     let approvals = skillrun::Approvals::file(places::approvals()?);
-    let mut out = std::io::stdout().lock();
+    let (ApprovalsAction::List { json } | ApprovalsAction::Revoke { json, .. }) = &args.action;
+    let mut out = output::json_or_text(*json);
     match &args.action {
         ApprovalsAction::List { json } => {
             let all = approvals.list()?;
@@ -68,7 +69,7 @@ pub(crate) fn approvals(args: &Approvals) -> Result<u8, Failure> {
 fn line(one: &Approved) -> String {
     let grants = match one.grants.as_slice() {
         [] => "no grants".to_owned(),
-        some => some.join(" "),
+        some => some.iter().map(grant).collect::<Vec<_>>().join(" "),
     };
     let world = match one.world.as_str() {
         "" => String::new(),
@@ -81,6 +82,14 @@ fn line(one: &Approved) -> String {
         skillrun::show_name(&one.skill),
         skillrun::show_name(&one.script),
         one.content.get(..12).unwrap_or_default(),
-        skillrun::show_name(&grants),
+        grants,
     )
+}
+
+/// A grant as one word: a path with a blank in it must not look like two grants.
+fn grant(grant: &String) -> String {
+    match grant.contains(char::is_whitespace) {
+        true => format!("\"{}\"", skillrun::show_name(grant)),
+        false => skillrun::show_name(grant),
+    }
 }

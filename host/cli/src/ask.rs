@@ -1,11 +1,17 @@
 //! Asking a person: at the terminal, or by a file of answers where there is none.
 //!
 //! What is shown comes from a skill and from a model, and wants to be believed. So it is asked only at a real
-//! terminal, whatever was typed before the question is thrown away, every character that could steer the
-//! terminal is shown as what it is, long texts are cut visibly, and whatever is not clearly a yes is a no.
+//! terminal, on a screen of its own, whatever was typed before the question is thrown away, every character that
+//! could steer the terminal is shown as what it is, long texts are cut visibly, and whatever is not clearly a yes is
+//! a no.
+//!
+//! What is left: text that another process writes to the same terminal while a question is open (`skillrun expand |
+//! cat` with a slow `cat`) covers it until it is drawn again, at most a second later or with the next key.
 
 mod answers;
+mod page;
 mod question;
+mod screen;
 mod sheet;
 mod terminal;
 
@@ -13,6 +19,7 @@ use crate::failure::{Failure, say};
 
 use answers::Prepared;
 use question::{all_arguments, difference, text};
+use sheet::Window;
 use skillrun::{Answer, AnswerError, Check, Decision, Host, Question, Refusal};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -132,33 +139,51 @@ enum Said {
 fn ask(terminal: &mut Terminal, question: &Question) -> Result<Said, Failure> {
     let patience = Duration::from_secs(question.timeout_seconds);
     let until = std::time::Instant::now() + patience;
-    loop {
+    let mut more: Option<fn(&Question, Window) -> String> = None;
+    'show: loop {
         let window = terminal.window();
         let asked = text(question, window);
-        terminal.reset()?;
-        terminal.print(&asked.text)?;
-        let left = until.saturating_duration_since(std::time::Instant::now());
-        let line = match terminal.hear(&asked.options, left)? {
-            Heard::Line(line) => line,
-            Heard::Interrupted => {
-                stop();
+        let shown = more.map(|more| more(question, window));
+        let texts: Vec<&str> = shown
+            .iter()
+            .chain([&asked.text])
+            .map(|text| &**text)
+            .collect();
+        let pages = match terminal.has_pages() {
+            true => page::pages(&texts, &asked.options, window),
+            false => vec![texts.concat() + &asked.options],
+        };
+        let mut line = String::new();
+        for (at, page) in pages.iter().enumerate() {
+            let left = until.saturating_duration_since(std::time::Instant::now());
+            line = match terminal.hear(page, window, left)? {
+                Heard::Line(line) => line,
+                Heard::Resized => continue 'show,
+                Heard::Interrupted => {
+                    stop();
+                    return Ok(Said::Answer(Answer::No));
+                }
+                Heard::Stopped => return Ok(Said::Nothing(STOPPED_WHY)),
+                Heard::Nothing => return Ok(Said::Nothing("nobody answered in time")),
+            };
+            // Only somebody who has seen all of it can say yes.
+            if at + 1 < pages.len() && !line.is_empty() {
                 return Ok(Said::Answer(Answer::No));
             }
-            Heard::Stopped => return Ok(Said::Nothing(STOPPED_WHY)),
-            Heard::Nothing => return Ok(Said::Nothing("nobody answered in time")),
-        };
+        }
         return Ok(Said::Answer(match line.to_ascii_lowercase().as_str() {
             "y" | "yes" => Answer::YesOnce,
             "s" => Answer::YesInSession,
             // What is shown pushes the question away, so it is asked again.
             "d" if asked.is_shown("[d]") => {
-                if let Some(change) = &question.change {
-                    terminal.print(&difference(change, window))?;
-                }
+                more = Some(|question, window| match &question.change {
+                    Some(change) => difference(change, window),
+                    None => String::new(),
+                });
                 continue;
             }
             "a" if asked.is_shown("[a]") => {
-                terminal.print(&all_arguments(question, window))?;
+                more = Some(all_arguments);
                 continue;
             }
             // Whatever is unclear is no.

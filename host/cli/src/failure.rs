@@ -132,7 +132,7 @@ pub(crate) fn report(failure: &Failure, json: bool) -> ExitCode {
         } = failure;
         let object =
             json!({"error": {"kind": kind, "message": message, "hint": hint}, "exit_code": code});
-        let _ = writeln!(std::io::stdout(), "{object}");
+        let _ = writeln!(crate::output::json(), "{object}");
     } else {
         say(failure.word, &failure.message);
         if let Some(hint) = &failure.hint {

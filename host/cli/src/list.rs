@@ -2,14 +2,14 @@
 
 use crate::args::List;
 use crate::failure::{Failure, say};
-use crate::places;
+use crate::{output, places};
 use serde_json::json;
 use std::io::Write as _;
 
 pub(crate) fn list(args: &List) -> Result<u8, Failure> {
     let library = places::library(&args.skills.folders);
     let (skills, skipped) = library.list();
-    let mut out = std::io::stdout().lock();
+    let mut out = output::json_or_text(args.json);
     if args.json {
         let skills: Vec<_> = skills
             .iter()

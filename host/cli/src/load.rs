@@ -3,7 +3,7 @@
 use crate::args::Load;
 use crate::ask::{self, tell_refused};
 use crate::failure::{Failure, INTERRUPTED, NOT_FOUND, REFUSED, report};
-use crate::{places, run, runtimes};
+use crate::{output, places, run, runtimes};
 use serde_json::json;
 use skillrun::{Check, Decision, Error, Host, Live, Permit, Ran, Refusal, Request};
 use std::io::Write as _;
@@ -84,7 +84,7 @@ fn not_loaded(args: &Load, failure: &Failure) -> Result<u8, Failure> {
 }
 
 fn print(args: &Load, text: &str) -> Result<(), Failure> {
-    let mut out = std::io::stdout().lock();
+    let mut out = output::json_or_text(args.json);
     match args.json {
         true => writeln!(out, "{}", json!({"skill": args.skill, "context": text}))?,
         false => out.write_all(text.as_bytes())?,

@@ -14,6 +14,7 @@ mod expand;
 mod failure;
 mod list;
 mod load;
+mod output;
 mod places;
 mod policy;
 mod prompt;

@@ -4,10 +4,12 @@ use crate::args::{Prompt, PromptFormat};
 use crate::check::document_folder;
 use crate::failure::{Failure, say};
 use crate::list::printable;
-use crate::places;
+use crate::{output, places};
 use serde_json::json;
 use skillrun::Skill;
 use skillrun::prompt::{available_scripts, available_skills};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -29,7 +31,7 @@ pub(crate) fn prompt(args: &Prompt) -> Result<u8, Failure> {
     }
     let all = || skills.iter().map(AsRef::as_ref);
     let blocks: Vec<String> = all().filter_map(available_scripts).collect();
-    let mut out = std::io::stdout().lock();
+    let mut out = output::json_or_text(args.json);
     if args.json {
         let skills: Vec<_> = all().map(as_json).collect();
         let (markdown, xml) = (blocks.join("\n"), available_skills(all()));
@@ -47,14 +49,18 @@ pub(crate) fn prompt(args: &Prompt) -> Result<u8, Failure> {
 /// The skills in the order of their names, without those that another of the same name hides.
 fn unhidden(found: Vec<Arc<Skill>>) -> Vec<Arc<Skill>> {
     let mut skills: Vec<Arc<Skill>> = Vec::new();
+    let mut names: HashMap<String, usize> = HashMap::new();
     for skill in found {
-        match skills.iter().find(|known| known.name() == skill.name()) {
-            None => skills.push(skill),
-            Some(known) => say(
+        match names.entry(skill.name().to_owned()) {
+            Entry::Vacant(free) => {
+                free.insert(skills.len());
+                skills.push(skill);
+            }
+            Entry::Occupied(taken) => say(
                 "warning",
                 &format!(
                     "skill `{}` hides `{}`",
-                    printable(&known.path().display().to_string()),
+                    printable(&skills[*taken.get()].path().display().to_string()),
                     printable(&skill.path().display().to_string())
                 ),
             ),

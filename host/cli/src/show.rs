@@ -4,7 +4,7 @@ use crate::agent::warn_shadowed;
 use crate::args::Show;
 use crate::failure::{Failure, say};
 use crate::list::{one_line, printable};
-use crate::places;
+use crate::{output, places};
 use serde_json::json;
 use skillrun::Skill;
 use std::io::Write as _;
@@ -14,10 +14,10 @@ pub(crate) fn show(args: &Show) -> Result<u8, Failure> {
     let skill = &found.skill;
     warn_shadowed(&found);
     if args.json {
-        writeln!(std::io::stdout(), "{}", as_json(skill))?;
+        writeln!(output::json(), "{}", as_json(skill))?;
         return Ok(0);
     }
-    let mut out = std::io::stdout().lock();
+    let mut out = output::text();
     let version = if skill.version().is_empty() {
         String::new()
     } else {

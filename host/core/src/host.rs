@@ -167,6 +167,7 @@ impl Host {
                     let why = "too many questions wait for an answer";
                     self.refuse_all(&permits, why, "answer them first")?
                 }
+                Asked::Unwatched { permits, why, hint } => self.refuse_all(&permits, &why, hint)?,
             };
             for (place, answer) in places.into_iter().zip(answers) {
                 decisions[place] = Some(answer);

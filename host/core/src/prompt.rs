@@ -6,6 +6,7 @@
 use crate::check::{spec, strict};
 use crate::files::{self, show};
 use crate::skill::{MAX_SKILL_MD, Script, Skill};
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -42,6 +43,7 @@ pub fn available_skills<'a>(skills: impl IntoIterator<Item = &'a Skill>) -> Stri
 /// The *Available Scripts* block of a skill: nothing if it has no scripts.
 pub fn available_scripts(skill: &Skill) -> Option<String> {
     let first = skill.scripts().first()?;
+    let names = Names::of(skill);
     let mut block = format!("## {}\n\n", cell(skill.name()));
     block.push_str("### Available Scripts\nExecute these with the `skills_run_script` tool:\n\n");
     block.push_str("| Script | Description |\n|--------|-------------|\n");
@@ -51,7 +53,7 @@ pub fn available_scripts(skill: &Skill) -> Option<String> {
         let _ = writeln!(
             block,
             "| {} | {} |",
-            cell(called(skill, script)),
+            cell(names.called(script)),
             cell(opening)
         );
     }
@@ -59,7 +61,7 @@ pub fn available_scripts(skill: &Skill) -> Option<String> {
         block,
         "\nExample: `skills_run_script(skill_name={}, script={}, args=[])`",
         quoted(skill.name()),
-        quoted(called(skill, first))
+        quoted(names.called(first))
     );
     Some(block)
 }
@@ -77,13 +79,41 @@ fn words(skill: &Skill) -> (String, String) {
     read().unwrap_or_else(loaded)
 }
 
-/// The shortest name that means this script alone.
-fn called<'a>(skill: &Skill, script: &'a Script) -> &'a str {
-    let name = script.path().rsplit('/').next().unwrap_or_default();
-    match skill.script(name) {
-        Some(found) if found == script => name,
-        _ => script.path(),
+/// How many scripts of a skill have each file name. Finding a script by its name looks at all of them, which is too
+/// much to do for each.
+struct Names<'a> {
+    counts: HashMap<&'a str, usize>,
+    /// Names that are the whole path of a script: they mean that one, whatever other scripts are called.
+    paths: HashSet<&'a str>,
+}
+
+impl<'a> Names<'a> {
+    fn of(skill: &'a Skill) -> Self {
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        let mut paths = HashSet::new();
+        for script in skill.scripts() {
+            let name = file_name(script);
+            *counts.entry(name).or_default() += 1;
+            if name == script.path() {
+                paths.insert(name);
+            }
+        }
+        Self { counts, paths }
     }
+
+    /// The shortest name that means this script alone.
+    fn called<'b>(&self, script: &'b Script) -> &'b str {
+        let name = file_name(script);
+        let is_its_own = match self.paths.contains(name) {
+            true => script.path() == name,
+            false => self.counts.get(name) == Some(&1),
+        };
+        if is_its_own { name } else { script.path() }
+    }
+}
+
+fn file_name(script: &Script) -> &str {
+    script.path().rsplit('/').next().unwrap_or_default()
 }
 
 fn escaped(text: &str) -> String {
@@ -156,6 +186,32 @@ mod tests {
             available_scripts(&skill).unwrap(),
             "## s\\|\\`x\\`\n\n### Available Scripts\nExecute these with the `skills_run_script` tool:\n\n| Script | Description |\n|--------|-------------|\n| a\\|b.py | One \\| two \\`three\\` \\<b\\>four\\\\ |\n| c.sh | \\[31mred |\n| scripts/x/d.py |  |\n| scripts/y/d.py |  |\n\nExample: `skills_run_script(skill_name=\"s|\\u0060x\\u0060\", script=\"a|b.py\", args=[])`\n"
         );
+    }
+
+    #[test]
+    fn each_script_is_called_by_the_shortest_name_that_finds_it() {
+        let (_around, skill) = skill(&[
+            ("SKILL.md", "---\nname: s\ndescription: d\n---\n"),
+            ("scripts/a.py", ""),
+            ("scripts/x/b.py", ""),
+            ("scripts/y/b.py", ""),
+            ("scripts/z/c.py", ""),
+            ("c.py", ""),
+            ("c.sh", ""),
+            ("d", "#!/bin/sh\n"),
+            ("lib/d.py", ""),
+            ("lib/e.py", ""),
+        ]);
+        let names = Names::of(&skill);
+        assert_eq!(skill.scripts().len(), 9);
+        for script in skill.scripts() {
+            let name = file_name(script);
+            let shortest = match skill.script(name) {
+                Some(found) if found == script => name,
+                _ => script.path(),
+            };
+            assert_eq!(names.called(script), shortest);
+        }
     }
 
     #[test]

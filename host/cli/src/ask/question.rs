@@ -117,12 +117,8 @@ fn sheet(question: &Question, window: Window, room: Room) -> (Sheet, Cut) {
         sheet.line("", &format!("… and {count} more scripts"));
         cut.scripts = true;
     }
-    match &question.change {
-        Some(change) => changes(&mut sheet, change, room),
-        None if question.content_hash.is_none() => {
-            sheet.line("note", "the skill is too large to remember a yes for it");
-        }
-        None => {}
+    if let Some(change) = &question.change {
+        changes(&mut sheet, change, room);
     }
     let (mut may, count) = may(question, window);
     if may.rows + window.rows_of(&options(question, cut)) > window.rows {

@@ -11,7 +11,7 @@ const MIN_TEXT: usize = 20;
 pub(super) const MAX_TEXT: usize = 300;
 
 /// How much can be seen at once.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Window {
     pub(super) columns: usize,
     pub(super) rows: usize,
@@ -64,7 +64,8 @@ impl Sheet {
     }
 }
 
-fn wrapped(text: &str, room: usize) -> Vec<&str> {
+/// A text in rows of at most `room` columns, broken at blanks where that leaves no row half empty.
+pub(super) fn wrapped(text: &str, room: usize) -> Vec<&str> {
     let mut rows = Vec::new();
     let mut rest = text;
     loop {

@@ -5,13 +5,14 @@
 //! that the terminal is left as it was found; a handler of our own that does it would be unsafe code, and a thread
 //! that exits would leave runs behind.
 
+use super::screen;
 use super::sheet::Window;
 use super::stop;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use rustix::termios::{
-    LocalModes, OptionalActions, OutputModes, QueueSelector, Termios, tcflush, tcgetattr,
-    tcgetwinsize, tcsetattr,
+    InputModes, LocalModes, OptionalActions, OutputModes, QueueSelector, Termios, tcflush,
+    tcgetattr, tcgetwinsize, tcsetattr,
 };
 use std::fs::File;
 use std::io::{self, IsTerminal as _, PipeReader, Read as _, Write as _};
@@ -20,20 +21,27 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Takes back what output before may have set: another screen, a part of it that scrolls, attributes, another
-/// character set, insertion, rows that do not wrap, a hidden cursor. The part that scrolls comes between saving and
-/// restoring the place of the cursor, since setting it moves that; what is behind would be restored with it.
-const RESET: &str =
-    "\u{1b}7\u{1b}[?1049l\u{1b}[r\u{1b}8\u{1b}[0m\u{1b}(B\u{f}\u{1b}[4l\u{1b}[?7h\u{1b}[?25h";
+/// How long text that somebody else writes can cover a question: after that it is drawn again. Often enough that
+/// nobody reads a forged question to its end, and seldom enough that text can be selected.
+const REDRAW: Duration = Duration::from_secs(1);
 
 /// No answer is longer.
 const MAX_LINE: usize = 64;
 
 /// How the terminal was before the question that is open, for whoever ends the process meanwhile.
-static BEFORE: Mutex<Option<(File, Termios)>> = Mutex::new(None);
+static BEFORE: Mutex<Option<Before>> = Mutex::new(None);
+
+struct Before {
+    file: File,
+    modes: Termios,
+    /// What is printed to return to the screen before.
+    close: String,
+}
 
 pub(super) struct Terminal {
     file: File,
+    /// It has no screen to draw on: texts come one below the other.
+    plain: bool,
     /// At its end once somebody wants the process to end.
     signals: &'static PipeReader,
     /// Held while somebody is asked.
@@ -48,6 +56,8 @@ pub(super) enum Heard {
     Interrupted,
     /// A signal wants the process to end.
     Stopped,
+    /// The window has another size than the one that the text was made for.
+    Resized,
     Nothing,
 }
 
@@ -75,14 +85,38 @@ impl Terminal {
         silent
             .output_modes
             .insert(OutputModes::OPOST | OutputModes::ONLCR);
+        // While somebody is asked, the keys that stop output are keys like others.
+        silent
+            .input_modes
+            .remove(InputModes::IXON | InputModes::IXANY);
         let own = file.try_clone().ok()?;
         tcsetattr(&file, OptionalActions::Now, &silent).ok()?;
-        *open = Some((own, before));
-        Some(Self {
+        let plain = std::env::var_os("TERM").is_some_and(|kind| kind == "dumb");
+        *open = Some(Before {
+            file: own,
+            modes: before,
+            close: if plain {
+                String::new()
+            } else {
+                screen::close()
+            },
+        });
+        drop(open);
+        let mut terminal = Self {
             file,
+            plain,
             signals,
             _turn: turn,
-        })
+        };
+        if !plain {
+            terminal.print(&screen::open()).ok()?;
+        }
+        Some(terminal)
+    }
+
+    /// Whether long texts must be shown in pages.
+    pub(super) fn has_pages(&self) -> bool {
+        !self.plain
     }
 
     pub(super) fn window(&self) -> Window {
@@ -94,71 +128,143 @@ impl Terminal {
         }
     }
 
-    /// Makes what is printed next readable.
-    pub(super) fn reset(&mut self) -> io::Result<()> {
-        if std::env::var_os("TERM").is_some_and(|kind| kind == "dumb") {
-            return self.print("\n");
-        }
-        self.print(RESET)?;
-        self.print("\n")
-    }
-
-    pub(super) fn print(&mut self, text: &str) -> io::Result<()> {
+    fn print(&mut self, text: &str) -> io::Result<()> {
         self.file.write_all(text.as_bytes())?;
         self.file.flush()
     }
 
-    /// Prints `prompt` and waits for a line that is typed from then on.
-    pub(super) fn hear(&mut self, prompt: &str, patience: Duration) -> io::Result<Heard> {
+    /// Shows `text`, which ends with a prompt and was made for a window of this size, and waits for a line that is
+    /// typed from then on.
+    ///
+    /// Other processes may write to the terminal meanwhile, and what they write may look like a question. So the
+    /// whole screen is drawn again with every key, and without one every second.
+    pub(super) fn hear(
+        &mut self,
+        text: &str,
+        window: Window,
+        patience: Duration,
+    ) -> io::Result<Heard> {
         // What was typed before the question was there answers something else.
         tcflush(&self.file, QueueSelector::IFlush)?;
-        self.print(prompt)?;
         let until = Instant::now() + patience;
         let mut line = Vec::new();
+        if self.plain {
+            self.print("\n")?;
+            self.print(text)?;
+        }
         let heard = loop {
-            let left = until.saturating_duration_since(Instant::now());
-            let timeout = rustix::time::Timespec::try_from(left).unwrap_or_default();
-            let mut watched = [
-                PollFd::new(self.signals, PollFlags::IN),
-                PollFd::new(&self.file, PollFlags::IN),
-            ];
-            match poll(&mut watched, Some(&timeout)) {
-                Ok(0) => break Heard::Nothing,
-                Err(rustix::io::Errno::INTR) => continue,
-                other => other?,
-            };
-            if !watched[0].revents().is_empty() {
-                break Heard::Stopped;
+            if !self.plain {
+                if self.window() != window {
+                    break Heard::Resized;
+                }
+                let typed = String::from_utf8_lossy(&line);
+                self.print(&screen::frame(&format!("{text}{typed}"), window))?;
             }
-            let mut byte = [0];
-            if self.file.read(&mut byte)? == 0 {
+            match self.wait(until)? {
+                Some(Waited::Redraw) => continue,
+                Some(Waited::Key) => {}
+                Some(Waited::Signal) => break Heard::Stopped,
+                None => break Heard::Nothing,
+            }
+            if !self.plain && self.window() != window {
+                break Heard::Resized;
+            }
+            let Some(key) = self.key()? else {
                 break Heard::Line(String::new());
-            }
-            match byte[0] {
+            };
+            match key {
                 b'\r' | b'\n' => {
                     let text = String::from_utf8_lossy(&line).trim().to_owned();
                     break Heard::Line(text);
                 }
                 // Ctrl-C.
                 0x03 => break Heard::Interrupted,
+                0x1b if self.is_cursor_key()? => {}
                 // Ctrl-D, Ctrl-\, Escape.
                 0x04 | 0x1c | 0x1b => break Heard::Line(String::new()),
                 0x7f | 0x08 => {
-                    if line.pop().is_some() {
+                    if line.pop().is_some() && self.plain {
                         self.print("\u{8} \u{8}")?;
                     }
                 }
                 printable @ 0x20..=0x7e if line.len() < MAX_LINE => {
                     line.push(printable);
-                    self.file.write_all(&byte)?;
+                    if self.plain {
+                        self.file.write_all(&[printable])?;
+                    }
                 }
                 // No answer holds anything else.
-                _ => line.push(b'?'),
+                _ if line.len() < MAX_LINE => line.push(b'?'),
+                _ => {}
             }
         };
-        self.print("\n")?;
+        if self.plain {
+            self.print("\n")?;
+        }
         Ok(heard)
     }
+
+    /// Waits for the next thing to do; `None` if the time is over.
+    fn wait(&self, until: Instant) -> io::Result<Option<Waited>> {
+        let redraw = match self.plain {
+            true => until,
+            false => until.min(Instant::now() + REDRAW),
+        };
+        loop {
+            let left = redraw.saturating_duration_since(Instant::now());
+            let timeout = rustix::time::Timespec::try_from(left).unwrap_or_default();
+            let mut watched = [
+                PollFd::new(self.signals, PollFlags::IN),
+                PollFd::new(&self.file, PollFlags::IN),
+            ];
+            match poll(&mut watched, Some(&timeout)) {
+                Ok(0) if redraw < until => return Ok(Some(Waited::Redraw)),
+                Ok(0) => return Ok(None),
+                Err(rustix::io::Errno::INTR) => continue,
+                other => other?,
+            };
+            return Ok(Some(match watched[0].revents().is_empty() {
+                true => Waited::Key,
+                false => Waited::Signal,
+            }));
+        }
+    }
+
+    /// The next byte that was typed; `None` at the end.
+    fn key(&mut self) -> io::Result<Option<u8>> {
+        let mut byte = [0];
+        Ok(match self.file.read(&mut byte)? {
+            0 => None,
+            _ => Some(byte[0]),
+        })
+    }
+
+    /// Takes the rest of a key that sends more than Escape, if it is one for moving. The mouse wheel sends those on
+    /// the alternate screen, and whoever turns it has not answered.
+    fn is_cursor_key(&mut self) -> io::Result<bool> {
+        for position in 0.. {
+            let mut watched = [PollFd::new(&self.file, PollFlags::IN)];
+            let now = rustix::time::Timespec::default();
+            if poll(&mut watched, Some(&now)).unwrap_or(0) == 0 {
+                return Ok(false);
+            }
+            match (position, self.key()?) {
+                (0, Some(b'[' | b'O')) => {}
+                (1.., Some(b'A'..=b'D')) => return Ok(true),
+                (1..8, Some(b'0'..=b'9' | b';')) => {}
+                _ => return Ok(false),
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// What a wait ended with.
+enum Waited {
+    Key,
+    Signal,
+    /// The question may be covered.
+    Redraw,
 }
 
 impl Drop for Terminal {
@@ -167,14 +273,15 @@ impl Drop for Terminal {
     }
 }
 
-fn before() -> MutexGuard<'static, Option<(File, Termios)>> {
+fn before() -> MutexGuard<'static, Option<Before>> {
     BEFORE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn put_back(open: &mut Option<(File, Termios)>) {
-    if let Some((file, before)) = open.take() {
-        let _ = tcflush(&file, QueueSelector::IFlush);
-        let _ = tcsetattr(&file, OptionalActions::Now, &before);
+fn put_back(open: &mut Option<Before>) {
+    if let Some(mut before) = open.take() {
+        let _ = before.file.write_all(before.close.as_bytes());
+        let _ = tcflush(&before.file, QueueSelector::IFlush);
+        let _ = tcsetattr(&before.file, OptionalActions::Now, &before.modes);
     }
 }
 

@@ -3,7 +3,7 @@
 use super::args::Show;
 use crate::failure::{Failure, say};
 use crate::list::{one_line, printable};
-use crate::places;
+use crate::{output, places};
 use skillrun::{AuditFiles, AuditFilter, AuditLine};
 use std::collections::VecDeque;
 use std::io::{self, BufWriter, Write};
@@ -24,7 +24,7 @@ pub(crate) fn show(args: Show) -> Result<u8, Failure> {
         since: args.since,
         until: args.until,
     };
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = BufWriter::new(output::json_or_text(args.json));
     let mut last = VecDeque::new();
     let mut written = Ok(());
     let files = AuditFiles::of(places::audit()?);

@@ -3,7 +3,7 @@
 use super::args::Verify;
 use crate::failure::{Failure, say};
 use crate::list::printable;
-use crate::places;
+use crate::{output, places};
 use serde_json::json;
 use skillrun::{AuditFiles, AuditFinding, AuditWrong, Verification};
 use std::io::Write as _;
@@ -21,7 +21,7 @@ pub(crate) fn verify(args: Verify) -> Result<u8, Failure> {
     if args.json {
         let mut object = json!(done);
         object["holds"] = json!(done.holds());
-        writeln!(std::io::stdout(), "{object}")?;
+        writeln!(output::json(), "{object}")?;
     } else {
         print(&done)?;
     }
@@ -32,7 +32,7 @@ fn print(done: &Verification) -> Result<(), Failure> {
     for note in &done.notes {
         say("note", &text(note));
     }
-    let mut out = std::io::stdout().lock();
+    let mut out = output::text();
     for finding in &done.findings {
         writeln!(out, "{}", text(finding))?;
     }

@@ -6,7 +6,7 @@ mod text;
 
 use crate::args::{Check, CheckFormat};
 use crate::failure::Failure;
-use crate::places;
+use crate::{output, places};
 use serde_json::{Value, json};
 use skillrun::Library;
 use skillrun::check::{Level, Preflight, Report};
@@ -40,7 +40,8 @@ pub(crate) fn check(args: &Check) -> Result<u8, Failure> {
         let report = skillrun::check(&folder)?;
         checked.push(Checked { folder, report });
     }
-    let mut out = std::io::stdout().lock();
+    let is_json = matches!(args.format(), CheckFormat::Json | CheckFormat::Sarif);
+    let mut out = output::json_or_text(is_json);
     match args.format() {
         CheckFormat::Text => text::print(&checked, &mut out)?,
         CheckFormat::Json => writeln!(out, "{}", as_json(&checked))?,

@@ -6,16 +6,21 @@
 
 use crate::decision::{Checked, Permit, hex};
 use crate::files;
-use cap_std::fs::{Dir, MetadataExt as _};
+use cap_std::fs::{Dir, FileTypeExt as _, MetadataExt as _};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-/// Far above any skill; beyond it, looking at everything for each run would cost more than asking.
+/// As many as are searched for scripts. Looking at them takes some tenths of a second, and that happens three times:
+/// for the question, for the answer and before the run.
 const MAX_FILES: usize = 20_000;
-const MAX_BYTES: u64 = 512 * 1024 * 1024;
+/// Hashed in a quarter of a second by a processor with SHA instructions, and in under a second by others. Published
+/// skills have a few MiB; the ones that bring models or browsers along have gigabytes.
+const MAX_BYTES: u64 = 256 * 1024 * 1024;
+/// Each level holds its directory open, and a process may usually have 1024 files open. Nobody nests so deep by hand,
+/// and packages that are installed in each other reach some 20 levels.
 const MAX_DEPTH: usize = 64;
 
 /// Every file of a skill with the hash of what it holds, by path.
@@ -96,7 +101,8 @@ const EXECUTABLE: &str = "+x";
 fn key(path: &Path) -> String {
     match path.to_str() {
         Some(text) => text.to_owned(),
-        None => format!("{} {}", path.display(), hex(path.as_os_str().as_bytes())),
+        // No path holds a NUL.
+        None => format!("{}\0{}", path.display(), hex(path.as_os_str().as_bytes())),
     }
 }
 
@@ -108,7 +114,7 @@ struct Walk {
 impl Walk {
     fn folder(&mut self, dir: &Dir, path: &Path, depth: usize) -> Result<(), String> {
         if depth > MAX_DEPTH {
-            return Err(format!("it is more than {MAX_DEPTH} folders deep"));
+            return Err(format!("it has more than {MAX_DEPTH} levels of folders"));
         }
         let unreadable = |path: &Path, why: String| {
             format!("`{}` {why}", files::show(&path.display().to_string()))
@@ -131,9 +137,12 @@ impl Walk {
             } else if kind.is_file() {
                 self.file(dir, &name)
                     .map_err(|why| unreadable(&inner, why))?
-            } else {
+            } else if kind.is_socket() {
                 // Nothing that can be run or read.
                 "special".to_owned()
+            } else {
+                // What comes out of it is never the same.
+                return Err(unreadable(&inner, "is a FIFO or a device".into()));
             };
             if self.content.0.len() >= MAX_FILES {
                 return Err(format!("it holds more than {MAX_FILES} files"));
@@ -160,9 +169,8 @@ impl Walk {
             }
             self.bytes += count as u64;
             if self.bytes > MAX_BYTES {
-                return Err(format!(
-                    "is beyond the {MAX_BYTES} bytes that are looked at"
-                ));
+                let most = crate::limits::show_bytes(MAX_BYTES);
+                return Err(format!("is beyond the {most} that are looked at"));
             }
             hash.update(&part[..count]);
         }
@@ -174,9 +182,67 @@ mod tests {
     use super::*;
     use cap_std::ambient_authority;
 
-    fn content(folder: &Path) -> Content {
+    fn try_content(folder: &Path) -> Result<Content, String> {
         let dir = Dir::open_ambient_dir(folder, ambient_authority()).unwrap();
-        Content::of_folder(&dir).unwrap()
+        Content::of_folder(&dir)
+    }
+
+    fn content(folder: &Path) -> Content {
+        try_content(folder).unwrap()
+    }
+
+    #[test]
+    fn what_cannot_be_looked_at_as_a_whole_has_no_content() {
+        let fails = |make: &dyn Fn(&Path), why: &str| {
+            let folder = tempfile::tempdir().unwrap();
+            make(folder.path());
+            assert_eq!(try_content(folder.path()).unwrap_err(), why);
+        };
+        let deep = |levels: usize| {
+            move |folder: &Path| {
+                std::fs::create_dir_all(folder.join("d/".repeat(levels))).unwrap();
+            }
+        };
+        fails(&deep(65), "it has more than 64 levels of folders");
+        let large = |bytes: u64| {
+            move |folder: &Path| {
+                let file = std::fs::File::create(folder.join("large")).unwrap();
+                file.set_len(bytes).unwrap();
+            }
+        };
+        fails(
+            &large(MAX_BYTES + 1),
+            "`large` is beyond the 256MiB that are looked at",
+        );
+        let many = |count: usize| {
+            move |folder: &Path| {
+                let first = folder.join("0");
+                std::fs::write(&first, "").unwrap();
+                for n in 1..count {
+                    std::fs::hard_link(&first, folder.join(n.to_string())).unwrap();
+                }
+            }
+        };
+        fails(&many(MAX_FILES + 1), "it holds more than 20000 files");
+        let fifo = |folder: &Path| {
+            let mode = rustix::fs::Mode::from_raw_mode(0o600);
+            let kind = rustix::fs::FileType::Fifo;
+            rustix::fs::mknodat(rustix::fs::CWD, folder.join("f"), kind, mode, 0).unwrap();
+        };
+        fails(&fifo, "`f` is a FIFO or a device");
+        // The twins: the most that is looked at, and a socket, which nobody can read.
+        for make in [
+            &deep(64) as &dyn Fn(&Path),
+            &large(MAX_BYTES),
+            &many(MAX_FILES),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            make(folder.path());
+            try_content(folder.path()).unwrap();
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(folder.path().join("s")).unwrap();
+        try_content(folder.path()).unwrap();
     }
 
     #[test]

@@ -16,7 +16,7 @@ mod store;
 pub use question::{Answer, AnswerError, AskedScript, Change, ChangedFile, Question};
 pub use store::Approved;
 
-use crate::decision::{Checked, Permit};
+use crate::decision::{Checked, Permit, hex};
 use crate::error::Error;
 use crate::files::show;
 use crate::grant::Grant;
@@ -24,6 +24,7 @@ use crate::policy;
 use crate::skill::Skill;
 use content::Content;
 use std::collections::{HashMap, VecDeque};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -67,7 +68,7 @@ struct State {
 pub(crate) struct Open {
     question: Question,
     permits: Vec<Permit>,
-    content: Option<Content>,
+    content: Content,
     asked: Instant,
 }
 
@@ -94,6 +95,12 @@ pub(crate) enum Asked {
     Open(Box<Question>),
     /// Nobody can be asked now.
     TooMany(Vec<Permit>),
+    /// Nobody could say what the yes was given to.
+    Unwatched {
+        permits: Vec<Permit>,
+        why: String,
+        hint: &'static str,
+    },
 }
 
 impl Approvals {
@@ -149,42 +156,54 @@ impl Approvals {
             return Ok(Asked::Approved(permits));
         };
         let session = session(first);
+        // A skill that cannot be hashed as a whole could change while the question is open, and what changed would
+        // run by the yes to something else.
+        let content = match Content::of(first) {
+            Ok(content) => content,
+            Err(why) => {
+                let why = format!("a change of the skill would not be noticed: {why}");
+                let hint = "make the skill smaller, or type `skillrun run`, or set approval = \"never\" for it in \
+                            skillrun.toml";
+                return Ok(Asked::Unwatched { permits, why, hint });
+            }
+        };
         // What was read to run and what is hashed here must be the same bytes: the files may change between.
-        let content = Content::of(first).ok();
-        let content = content.filter(|content| permits.iter().all(|permit| content.holds(permit)));
-        // Otherwise asked each time: what cannot be told apart cannot be remembered.
-        let hash = content.as_ref().map(Content::hash);
-        for permit in &mut permits {
-            permit.approved.clone_from(&hash);
+        if !permits.iter().all(|permit| content.holds(permit)) {
+            let why = "the skill changed while it was read".to_owned();
+            let hint = "ask again";
+            return Ok(Asked::Unwatched { permits, why, hint });
         }
-        if let Some(hash) = &hash {
+        let hash = content.hash();
+        for permit in &mut permits {
+            permit.approved = Some(hash.clone());
+        }
+        {
             let state = self.state();
             let yes = state.sessions.get(&session);
-            if yes.is_some_and(|yes| permits.iter().all(|permit| yes.holds(hash, permit))) {
+            if yes.is_some_and(|yes| permits.iter().all(|permit| yes.holds(&hash, permit))) {
                 return Ok(Asked::Approved(permits));
             }
         }
         let mut change = None;
-        if let (Some(store), Some(hash), Some(content)) = (&self.store, &hash, &content) {
+        if let Some(store) = &self.store {
             let mut all = true;
             for permit in &permits {
                 let grants = grants_of(permit);
-                let key = key(permit, hash, &grants);
+                let key = key(permit, &hash, &grants);
                 if when == policy::Approval::FirstRun && store.holds(&key)? {
                     continue;
                 }
                 all = false;
                 if change.is_none() {
                     let last = store.last(&key)?;
-                    change = last.map(|last| Change::since(last, content, permit));
+                    change = last.map(|last| Change::since(last, &content, permit));
                 }
             }
             if all {
                 return Ok(Asked::Approved(permits));
             }
         }
-        let remembered =
-            when == policy::Approval::FirstRun && self.store.is_some() && hash.is_some();
+        let remembered = when == policy::Approval::FirstRun && self.store.is_some();
         let question = Question::about(&permits, hash, change, remembered, self.timeout);
         let mut state = self.state();
         if state.open.len() >= MAX_OPEN {
@@ -244,13 +263,11 @@ impl Approvals {
 
     /// Remembers a yes.
     pub(crate) fn remember(&self, open: &Open, answer: Answer) -> Result<(), Error> {
-        let (Some(content), Some(hash)) = (&open.content, &open.question.content_hash) else {
-            return Ok(());
-        };
+        let (content, hash) = (&open.content, open.content.hash());
         if let Some(store) = self.store.as_ref().filter(|_| open.question.remembered) {
             for permit in &open.permits {
                 let grants = grants_of(permit);
-                let key = key(permit, hash, &grants);
+                let key = key(permit, &hash, &grants);
                 store.add(&key, content, source_of(permit), answer.word())?;
             }
         }
@@ -260,7 +277,7 @@ impl Approvals {
                 grants.extend(asked_for(permit));
             }
             let yes = Yes {
-                content: hash.clone(),
+                content: hash,
                 grants,
             };
             self.state().sessions.insert(session(first), yes);
@@ -344,7 +361,7 @@ fn source_of(permit: &Permit) -> Option<&[u8]> {
 
 /// What a yes is given to: the grants, and the workspace, which is as much as one.
 fn asked_for(permit: &Permit) -> Vec<Grant> {
-    let workspace = permit.workspace_path().map(PathBuf::from);
+    let workspace = workspace(permit).map(Path::to_owned);
     let mut all = permit.grants.clone();
     all.extend(workspace.map(Grant::Write));
     all.sort();
@@ -352,9 +369,30 @@ fn asked_for(permit: &Permit) -> Vec<Grant> {
     all
 }
 
+/// The workspace by its real path; as text, two paths could read the same.
+fn workspace(permit: &Permit) -> Option<&Path> {
+    let guest = permit.workspace.as_ref()?;
+    let own = usize::from(permit.skill_mount().is_some());
+    let mut others = permit.mounts.iter().skip(own);
+    let mount = others.find(|mount| mount.guest == *guest)?;
+    Some(&mount.host)
+}
+
+/// What is asked for, in a text that no other grants have: a name may hold anything, a line's end too.
 fn grants_of(permit: &Permit) -> String {
-    let grants: Vec<String> = asked_for(permit).iter().map(Grant::to_string).collect();
-    grants.join("\n")
+    let grants: Vec<String> = asked_for(permit).iter().map(grant_text).collect();
+    store::encoded(&grants)
+}
+
+/// A grant as text. A path that is not UTF-8 has its bytes behind it, so that no two read the same.
+fn grant_text(grant: &Grant) -> String {
+    let (Grant::Read(path) | Grant::Write(path)) = grant else {
+        return grant.to_string();
+    };
+    match path.to_str() {
+        Some(_) => grant.to_string(),
+        None => format!("{grant}\0{}", hex(path.as_os_str().as_bytes())),
+    }
 }
 
 /// Whether the skill is not what it was when this was approved, or not what the policy demands. What a script reads
@@ -406,11 +444,59 @@ fn key<'a>(permit: &'a Permit, content: &'a str, grants: &'a str) -> Key<'a> {
 
 /// A command with its arguments as a shell would take them, so that no two lines read the same.
 fn command_line(name: &str, args: &[String]) -> String {
-    let mut line = name.to_owned();
+    let quoted = |word: &str| format!("'{}'", word.replace('\'', "'\\''"));
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
+    let mut line = match name.chars().all(is_plain) {
+        true => name.to_owned(),
+        false => quoted(name),
+    };
     for arg in args {
-        line.push_str(" '");
-        line.push_str(&arg.replace('\'', "'\\''"));
-        line.push('\'');
+        line.push(' ');
+        line.push_str(&quoted(arg));
     }
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_command_lines_read_the_same() {
+        let args = |args: &[&str]| -> Vec<String> { args.iter().map(|&arg| arg.into()).collect() };
+        let lines = [
+            ("git", args(&[])),
+            ("git", args(&["a", "b"])),
+            ("git", args(&["a b"])),
+            ("git", args(&["a' 'b"])),
+            ("git", args(&["a\n", "b"])),
+            ("git 'a' 'b'", args(&[])),
+            ("git 'a'", args(&["b"])),
+            ("git", args(&[""])),
+        ];
+        let mut all: Vec<String> = lines
+            .iter()
+            .map(|(name, args)| command_line(name, args))
+            .collect();
+        assert_eq!(all[..2], ["git", "git 'a' 'b'"]);
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), lines.len(), "{all:?}");
+    }
+
+    #[test]
+    fn no_two_grants_read_the_same() {
+        use std::ffi::OsStr;
+        let path = |bytes: &[u8]| PathBuf::from(OsStr::from_bytes(bytes));
+        let grants = [
+            Grant::Write(path(b"/a\xff")),
+            Grant::Write(path(b"/a\xfe")),
+            Grant::Write(path("/a\u{fffd}".as_bytes())),
+            Grant::Read(path(b"/a\xff")),
+        ];
+        let mut all: Vec<String> = grants.iter().map(grant_text).collect();
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), grants.len(), "{all:?}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::content::Content;
 use super::store::Last;
-use super::{asked_for, source_of};
+use super::{asked_for, grant_text, source_of};
 use crate::decision::{Checked, Permit};
 use crate::error::Error;
 use crate::files::show;
@@ -108,7 +108,7 @@ pub struct Question {
     pub workspace: Option<String>,
     /// What they may touch, besides that and what every script may.
     pub grants: Vec<String>,
-    /// The hash of everything in the skill; absent if that is too much to look at.
+    /// The hash of everything in the skill, or of the command.
     pub content_hash: Option<String>,
     /// What is different since the last yes, if there was one.
     pub change: Option<Change>,
@@ -163,7 +163,7 @@ pub struct ChangedFile {
 impl Question {
     pub(super) fn about(
         permits: &[Permit],
-        content_hash: Option<String>,
+        content_hash: String,
         change: Option<Change>,
         remembered: bool,
         timeout: Duration,
@@ -201,7 +201,7 @@ impl Question {
             scripts: permits.iter().map(script).collect(),
             workspace: first.and_then(|permit| permit.workspace_path()),
             grants,
-            content_hash,
+            content_hash: Some(content_hash),
             change,
             remembered,
             options: Answer::ALL,
@@ -215,15 +215,14 @@ impl Change {
     pub(super) fn since(last: Last, content: &Content, permit: &Permit) -> Self {
         let before = last.source.and_then(|bytes| String::from_utf8(bytes).ok());
         let now = source_of(permit).and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());
-        let had: Vec<&str> = last.grants.lines().collect();
         let grants = asked_for(permit);
-        let grants = grants.iter().map(Grant::to_string);
+        let grants = grants.iter().map(grant_text);
         let files = content.changes_since(&last.files).into_iter();
         Self {
             since: last.time,
             files: files.map(|(path, how)| ChangedFile { path, how }).collect(),
             more_grants: grants
-                .filter(|grant| !had.contains(&grant.as_str()))
+                .filter(|grant| !last.grants.contains(grant))
                 .collect(),
             sources: before.zip(now).filter(|(before, now)| before != now),
         }

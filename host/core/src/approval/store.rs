@@ -3,6 +3,9 @@
 //! It is opened for each question and each answer: a person answers in seconds, and a file that was moved
 //! or repaired meanwhile is noticed. What cannot be read is never replaced or mended here: approvals are
 //! somebody's word, and losing them silently is as wrong as inventing them.
+//!
+//! In layout 1 grants were joined by newlines, and a path may hold one: two lines may be one grant. Of such a file only
+//! the approvals with at most one line are kept; the others are asked for again.
 
 use super::content::Content;
 use crate::error::Error;
@@ -19,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The source of a script is kept to show what changed; a longer one is compared by its hash alone.
 const MAX_SOURCE: usize = 1024 * 1024;
 /// The layout of the tables below.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 const TABLES: &str = "
     CREATE TABLE approval (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -34,8 +37,44 @@ const TABLES: &str = "
         time TEXT NOT NULL,
         UNIQUE (world, skill, script, content, grants)
     ) STRICT;
-    PRAGMA user_version = 1;
+    PRAGMA user_version = 2;
 ";
+
+/// Grants as one text: a JSON array, which no other grants have.
+pub(super) fn encoded(grants: &[String]) -> String {
+    serde_json::Value::from(grants).to_string()
+}
+
+fn decoded(grants: &str) -> Vec<String> {
+    serde_json::from_str(grants).unwrap_or_default()
+}
+
+/// The grants of a row in layout 1, if they can only be these.
+fn decoded_1(grants: &str) -> Option<Vec<String>> {
+    match grants {
+        "" => Some(Vec::new()),
+        // A newline, or what stood for bytes that are not UTF-8.
+        _ if grants.contains(['\n', '\r', char::REPLACEMENT_CHARACTER]) => None,
+        one => Some(vec![one.to_owned()]),
+    }
+}
+
+/// Turns layout 1 into layout 2.
+fn migrate(connection: &Connection) -> rusqlite::Result<()> {
+    let mut rows = connection.prepare("SELECT id, grants FROM approval")?;
+    let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let rows: Vec<(i64, String)> = rows.collect::<rusqlite::Result<_>>()?;
+    for (id, grants) in rows {
+        match decoded_1(&grants) {
+            Some(grants) => connection.execute(
+                "UPDATE approval SET grants = ?2 WHERE id = ?1",
+                params![id, encoded(&grants)],
+            )?,
+            None => connection.execute("DELETE FROM approval WHERE id = ?1", [id])?,
+        };
+    }
+    connection.pragma_update(None, "user_version", VERSION)
+}
 
 /// A yes that was given to one script with one content and some grants.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -62,7 +101,7 @@ pub(super) struct Key<'a> {
     pub(super) skill: &'a str,
     pub(super) script: Cow<'a, str>,
     pub(super) content: &'a str,
-    /// One per line, sorted.
+    /// Sorted and [`encoded`].
     pub(super) grants: &'a str,
 }
 
@@ -71,7 +110,7 @@ pub(super) struct Last {
     pub(super) time: String,
     pub(super) files: Content,
     pub(super) source: Option<Vec<u8>>,
-    pub(super) grants: String,
+    pub(super) grants: Vec<String>,
 }
 
 /// The file.
@@ -106,11 +145,12 @@ impl Store {
                 params![key.world, key.skill, key.script.as_ref()],
                 |row| {
                     let files: String = row.get(1)?;
+                    let grants: String = row.get(3)?;
                     Ok(Last {
                         time: row.get(0)?,
                         files: serde_json::from_str(&files).unwrap_or_default(),
                         source: row.get(2)?,
-                        grants: row.get(3)?,
+                        grants: decoded(&grants),
                     })
                 },
             );
@@ -161,7 +201,7 @@ impl Store {
                     skill: row.get(2)?,
                     script: row.get(3)?,
                     content: row.get(4)?,
-                    grants: grants.lines().map(str::to_owned).collect(),
+                    grants: decoded(&grants),
                     time: row.get(6)?,
                 })
             })?;
@@ -245,13 +285,15 @@ impl Store {
         let connection = Connection::open_with_flags(&self.0, flags).map_err(failed)?;
         connection.busy_timeout(PATIENCE).map_err(failed)?;
         let version = || connection.pragma_query_value(None, "user_version", |row| row.get(0));
-        if version().map_err(failed)? == 0i64 {
+        if (0i64..VERSION).contains(&version().map_err(failed)?) {
             // Two processes may come here at once; the second finds the tables.
             connection
                 .execute_batch("BEGIN IMMEDIATE")
                 .map_err(failed)?;
-            if version().map_err(failed)? == 0 {
-                connection.execute_batch(TABLES).map_err(failed)?;
+            match version().map_err(failed)? {
+                0 => connection.execute_batch(TABLES).map_err(failed)?,
+                1 => migrate(&connection).map_err(failed)?,
+                _ => {}
             }
             connection.execute_batch("COMMIT").map_err(failed)?;
         }
@@ -299,4 +341,79 @@ impl Store {
 enum Open {
     Existing,
     Make,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_lists_of_grants_have_one_text() {
+        let lists: [&[&str]; 6] = [
+            &[],
+            &[""],
+            &["read:/a", "write:/b"],
+            &["read:/a\nwrite:/b"],
+            &["read:/a\",\"write:/b"],
+            &["read:/a\\", "write:/b"],
+        ];
+        let texts = lists.map(|list| {
+            let list: Vec<String> = list.iter().map(|&grant| grant.to_owned()).collect();
+            let text = encoded(&list);
+            assert_eq!(decoded(&text), list);
+            text
+        });
+        let different: std::collections::HashSet<_> = texts.iter().collect();
+        assert_eq!(different.len(), lists.len());
+    }
+
+    #[test]
+    fn what_can_only_mean_one_thing_is_kept_from_an_older_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store(folder.path().join("approvals.db"));
+        let connection = Connection::open(&store.0).unwrap();
+        let old = TABLES.replace("user_version = 2", "user_version = 1");
+        connection.execute_batch(&old).unwrap();
+        for (script, grants) in [
+            ("none", ""),
+            ("one", "write:/a"),
+            ("two", "read:/a\nwrite:/b"),
+            ("bytes", "write:/a\u{fffd}"),
+        ] {
+            let row = params![script, grants];
+            connection
+                .execute(
+                    "INSERT INTO approval (world, skill, script, content, grants, files, answer, time)
+                     VALUES ('', 's', ?1, 'c', ?2, '{}', 'yes_once', 't')",
+                    row,
+                )
+                .unwrap();
+        }
+        drop(connection);
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::set_permissions(&store.0, fs::Permissions::from_mode(0o600)).unwrap();
+        let kept = store.list().unwrap();
+        let kept: Vec<_> = kept
+            .iter()
+            .map(|one| (one.id, one.script.as_str(), one.grants.concat()))
+            .collect();
+        assert_eq!(
+            kept,
+            [(1, "none", String::new()), (2, "one", "write:/a".into())]
+        );
+        let holds = |script: &'static str, grants: &[&str]| {
+            let grants: Vec<String> = grants.iter().map(|&grant| grant.to_owned()).collect();
+            let key = Key {
+                world: "",
+                skill: "s",
+                script: script.into(),
+                content: "c",
+                grants: &encoded(&grants),
+            };
+            store.holds(&key).unwrap()
+        };
+        assert!(holds("none", &[]) && holds("one", &["write:/a"]));
+        assert!(!holds("two", &["read:/a", "write:/b"]));
+        assert!(!holds("two", &["read:/a\nwrite:/b"]));
+    }
 }

@@ -4,6 +4,10 @@
 //! small file of its own, because the log alone cannot tell that its last lines are gone, and because
 //! a log that was moved away or emptied must be gone on with. It is the head, not the last line, that
 //! the next line follows: a last line that was changed in place is found, not confirmed.
+//!
+//! Before a line is appended, the head holds the line's hash as *pending*. So a line beyond the newest one is ours only
+//! if the head announced it: its writer was killed before it could say that the line is there. Any other line was added
+//! by somebody else, and the chain goes on without it.
 
 use serde::{Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
@@ -20,6 +24,12 @@ pub struct LineHash([u8; 32]);
 impl LineHash {
     pub(super) fn of(line: &[u8]) -> Self {
         Self(Sha256::digest(line).into())
+    }
+
+    /// Its first eight bytes.
+    pub(super) fn start(self) -> u64 {
+        let [a, b, c, d, e, f, g, h, ..] = self.0;
+        u64::from_be_bytes([a, b, c, d, e, f, g, h])
     }
 
     pub(super) fn of_stream(hasher: Sha256) -> Self {
@@ -114,12 +124,41 @@ pub(super) struct Head {
     pub(super) first: u64,
     /// The bytes of the file up to the end of the newest line.
     pub(super) length: u64,
+    /// The line that is about to be appended.
+    pub(super) pending: Pending,
+}
+
+/// A line that the head announced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pending {
+    /// There is none.
+    None,
+    /// Its hash, and its bytes without the newline.
+    Line(LineHash, u64),
+    /// Nobody knows: the head is from before lines were announced.
+    Unknown,
+}
+
+impl Pending {
+    /// Whether this line was announced, in whole or cut short.
+    pub(super) fn announces(self, line: &[u8], hash: LineHash) -> bool {
+        match self {
+            Self::None => false,
+            Self::Line(pending, bytes) => {
+                pending == hash || ((line.len() as u64) < bytes && !line.contains(&b'\n'))
+            }
+            Self::Unknown => true,
+        }
+    }
 }
 
 /// What a head begins with.
-const MARK: &str = "skillrun-audit-head-1";
+const MARK: &str = "skillrun-audit-head-2";
+/// What a head began with before lines were announced.
+const MARK_1: &str = "skillrun-audit-head-1";
 /// A head has one size, so that writing it in place leaves nothing of the one before.
-const HEAD_BYTES: usize = MARK.len() + 1 + 20 + 1 + 64 + 1 + 20 + 1 + 20 + 1;
+const HEAD_BYTES: usize = HEAD_1_BYTES + 1 + 64 + 1 + 20;
+const HEAD_1_BYTES: usize = MARK_1.len() + 1 + 20 + 1 + 64 + 1 + 20 + 1 + 20 + 1;
 
 impl Head {
     /// Before the first line.
@@ -129,6 +168,7 @@ impl Head {
             newest: Link { seq: 0, hash },
             first: 1,
             length: 0,
+            pending: Pending::None,
         }
     }
 
@@ -157,27 +197,48 @@ impl Head {
     fn parse(text: &str) -> Option<Self> {
         let mut words = text.strip_suffix('\n')?.split(' ');
         let mut word = || words.next();
-        if text.len() != HEAD_BYTES || word()? != MARK {
-            return None;
-        }
-        let head = Self {
+        let is_old = match (word()?, text.len()) {
+            (MARK, HEAD_BYTES) => false,
+            (MARK_1, HEAD_1_BYTES) => true,
+            _ => return None,
+        };
+        let mut head = Self {
             newest: Link {
                 seq: word()?.parse().ok()?,
                 hash: word()?.parse().ok()?,
             },
             first: word()?.parse().ok()?,
             length: word()?.parse().ok()?,
+            pending: Pending::Unknown,
         };
+        if !is_old {
+            head.pending = match (word()?.parse().ok()?, word()?.parse().ok()?) {
+                (NO_LINE, 0) => Pending::None,
+                (hash, bytes) => Pending::Line(hash, bytes),
+            };
+        }
         // The numbers have one spelling.
         (head.to_string() == text).then_some(head)
     }
 }
 
+/// Stands for the hash of no line.
+const NO_LINE: LineHash = LineHash([0; 32]);
+
 impl fmt::Display for Head {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Link { seq, hash } = self.newest;
         let (first, length) = (self.first, self.length);
-        writeln!(f, "{MARK} {seq:020} {hash} {first:020} {length:020}")
+        let (mark, pending) = match self.pending {
+            Pending::None => (MARK, Some((NO_LINE, 0))),
+            Pending::Line(hash, bytes) => (MARK, Some((hash, bytes))),
+            Pending::Unknown => (MARK_1, None),
+        };
+        write!(f, "{mark} {seq:020} {hash} {first:020} {length:020}")?;
+        if let Some((hash, bytes)) = pending {
+            write!(f, " {hash} {bytes:020}")?;
+        }
+        writeln!(f)
     }
 }
 
@@ -194,15 +255,35 @@ mod tests {
             },
             first: 7,
             length: 123_456,
+            pending: Pending::None,
         };
-        let text = head.to_string();
-        assert_eq!(text.len(), HEAD_BYTES);
-        assert_eq!(Head::parse(&text), Some(head));
-        for end in 0..text.len() {
-            assert_eq!(Head::parse(&text[..end]), None);
+        let pending = Pending::Line(LineHash::of(b"y"), 1);
+        for (pending, length) in [
+            (Pending::None, HEAD_BYTES),
+            (pending, HEAD_BYTES),
+            (Pending::Unknown, HEAD_1_BYTES),
+        ] {
+            let head = Head { pending, ..head };
+            let text = head.to_string();
+            assert_eq!(text.len(), length);
+            assert_eq!(Head::parse(&text), Some(head));
+            for end in 0..text.len() {
+                assert_eq!(Head::parse(&text[..end]), None);
+            }
+            assert_eq!(Head::parse(&format!("{text} ")), None);
+            assert_eq!(Head::parse(&text.replace(" 0", " +")), None);
         }
-        assert_eq!(Head::parse(&format!("{text} ")), None);
-        assert_eq!(Head::parse(&text.replace(" 0", " +")), None);
+    }
+
+    #[test]
+    fn only_the_line_that_was_announced_and_its_beginnings_are() {
+        let line = b"{\"seq\":1}";
+        let pending = Pending::Line(LineHash::of(line), line.len() as u64);
+        let announces = |text: &[u8]| pending.announces(text, LineHash::of(text));
+        assert!(announces(line) && announces(&line[..5]));
+        assert!(!announces(b"{\"seq\":2}") && !announces(b"{\n}"));
+        assert!(!Pending::None.announces(line, LineHash::of(line)));
+        assert!(Pending::Unknown.announces(line, LineHash::of(line)));
     }
 
     #[test]

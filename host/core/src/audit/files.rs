@@ -5,7 +5,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 const EXTENSION: &str = "jsonl";
@@ -98,31 +98,14 @@ fn with_suffix(path: &Path, suffix: &OsStr) -> PathBuf {
 pub(super) fn open_log(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true);
-    let file = open_made(&mut options, path, 0o600)?;
-    if file.metadata()?.file_type().is_fifo() {
-        // Opened for reading as well, it would take the lines and keep them.
-        return Err(rustix::io::Errno::NXIO.into());
-    }
-    Ok(file)
+    open_own(&mut options, path, 0o600)
 }
 
 /// Opens the head to be rewritten in place, and makes it and its folder.
 pub(super) fn open_head(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true);
-    let named = |error: io::Error| match error.kind() {
-        // The folder is at fault, and the log's name tells as much.
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => error,
-        kind => {
-            let why = crate::files::plain(&error);
-            io::Error::new(kind, format!("its head `{}`: {why}", path.display()))
-        }
-    };
-    let file = open_made(&mut options, path, 0o600).map_err(named)?;
-    if !file.metadata()?.is_file() {
-        return Err(named(io::Error::other("is not a file")));
-    }
-    Ok(file)
+    open_own(&mut options, path, 0o600).map_err(|error| named("head", path, error))
 }
 
 /// Opens the file to be held, and makes it. It can be opened by nobody who may not write it: a script that may read
@@ -130,7 +113,19 @@ pub(super) fn open_head(path: &Path) -> io::Result<File> {
 pub(super) fn open_lock(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true);
-    open_made(&mut options, path, 0o200)
+    open_own(&mut options, path, 0o200).map_err(|error| named("lock", path, error))
+}
+
+/// An error about a file beside the log, which its message names.
+fn named(what: &str, path: &Path, error: io::Error) -> io::Error {
+    match error.kind() {
+        // The folder is at fault, and the log's name tells as much.
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => error,
+        kind => {
+            let why = crate::files::plain(&error);
+            io::Error::new(kind, format!("its {what} `{}`: {why}", path.display()))
+        }
+    }
 }
 
 /// Opens a file to read it, if it is one.
@@ -147,10 +142,37 @@ pub(super) fn open_read(path: &Path) -> io::Result<File> {
 
 /// A FIFO in a file's place would otherwise block the run before it starts.
 const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+/// A link in a file's place would lead the record elsewhere, or nowhere.
+const NOFOLLOW: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+
+/// Opens a file that is ours, and makes it. A device would take lines and keep none, and what others may write proves
+/// nothing.
+fn open_own(options: &mut OpenOptions, path: &Path, mode: u32) -> io::Result<File> {
+    let file = open_made(options, path, mode).map_err(|error| match error.raw_os_error() {
+        Some(errno) if errno == rustix::io::Errno::LOOP.raw_os_error() => {
+            io::Error::other("is a symbolic link, not a file of its own")
+        }
+        _ => error,
+    })?;
+    let meta = file.metadata()?;
+    let own = rustix::process::geteuid().as_raw();
+    let why = if !meta.is_file() {
+        "is not a regular file"
+    } else if meta.uid() != own && meta.uid() != 0 {
+        "belongs to another user"
+    } else if meta.mode() & 0o022 != 0 {
+        "may be written by other users"
+    } else if meta.nlink() > 1 {
+        "has another name elsewhere (a hard link)"
+    } else {
+        return Ok(file);
+    };
+    Err(io::Error::other(why))
+}
 
 fn open_made(options: &mut OpenOptions, path: &Path, mode: u32) -> io::Result<File> {
     use std::os::unix::fs::DirBuilderExt as _;
-    options.mode(mode).custom_flags(NONBLOCK);
+    options.mode(mode).custom_flags(NONBLOCK | NOFOLLOW);
     match options.open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let folder = path.parent().ok_or(error)?;

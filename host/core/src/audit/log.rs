@@ -1,14 +1,17 @@
 //! Appending a line to a file.
 //!
 //! The lock is on a file of its own, not on the log: a log that is renamed while a writer waits would leave two
-//! writers with a lock each, and whoever may read a log could hold it. A killed writer leaves, at most, a line (whole or cut short) that the
-//! head does not know yet; the next one counts it in, and the chain goes on.
+//! writers with a lock each, and whoever may read a log could hold it. A killed writer leaves, at most, one line (whole or
+//! cut short) beyond the newest one; the head has announced it, the next writer counts it in, and the chain goes on.
+//! Lines that were not announced are somebody else's: the chain goes on from the newest line, around them, and `audit
+//! verify` names them ever after. Nothing stops because of them: who can append a line could otherwise stop every run.
 //!
 //! Nothing is synced to the disk. That would cost a run more than everything else it does, and what
 //! it would add is only that the last lines survive a power failure; the scripts they tell of do not
-//! either. Lines lost so are found by `audit verify`, as removed ones are.
+//! either. Lines lost so are found by `audit verify`, as removed ones are; and if the head lost more than the log, the
+//! lines it lost cannot be told from those of somebody else.
 
-use super::chain::{Head, LineHash, Link, Place};
+use super::chain::{Head, LineHash, Link, Pending, Place};
 use super::event::Event;
 use super::files::{head_of, lock_of, open_head, open_lock, open_log, part_of};
 use super::lines::{LONGEST, Lines};
@@ -46,10 +49,6 @@ pub(super) fn append(path: &Path, rotate_at: u64, event: &Event<'_>) -> io::Resu
     if head.length == 0 {
         head.first = head.newest.seq.saturating_add(1);
     }
-    if known != Some(head) {
-        // Whoever comes after a killed writer finds the line that follows, and no other.
-        head.write(held)?;
-    }
     let seq = head.newest.seq.saturating_add(1);
     let mut line = event.line(seq, head.previous())?;
     let hash = LineHash::of(&line);
@@ -57,6 +56,9 @@ pub(super) fn append(path: &Path, rotate_at: u64, event: &Event<'_>) -> io::Resu
         let why = format!("a line of {} bytes is too long", line.len());
         return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     }
+    // Whoever comes after a killed writer takes this line for ours, and no other.
+    head.pending = Pending::Line(hash, line.len() as u64);
+    head.write(held)?;
     line.push(b'\n');
     if let Err(error) = log.write_all(&line) {
         // What fitted on the disk; if it stays, the next writer ends it.
@@ -65,6 +67,7 @@ pub(super) fn append(path: &Path, rotate_at: u64, event: &Event<'_>) -> io::Resu
     }
     head.newest = Link { seq, hash };
     head.length += line.len() as u64;
+    head.pending = Pending::None;
     head.write(held)
 }
 
@@ -125,14 +128,22 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
 /// Where the next line goes: what the head says, brought up to the file as it is.
 fn position(log: &mut File, head: Option<Head>) -> io::Result<Head> {
     let length = log.metadata()?.len();
-    let known = head.unwrap_or(Head::start());
-    let mut head = if head.is_some() && known.length == length {
-        return Ok(known);
-    } else if known.length < length && ends_at(log, known.length)? {
-        count(log, known, head.is_none(), length)?
-    } else {
+    let mut head = match head {
+        Some(known) if known.length == length => return Ok(known),
+        Some(known) if known.length < length && ends_at(log, known.length)? => {
+            match announced(log, &known, length)? {
+                Some(newest) => Head {
+                    newest,
+                    length,
+                    ..known
+                },
+                // Somebody else's: the chain goes on without them.
+                None => Head { length, ..known },
+            }
+        }
         // Emptied, moved away or cut off: the chain goes on all the same, and the gap can be seen.
-        Head { length, ..known }
+        Some(known) => Head { length, ..known },
+        None => count(log, length)?,
     };
     if !ends_at(log, head.length)? {
         log.write_all(b"\n")?;
@@ -151,12 +162,29 @@ fn ends_at(log: &File, place: u64) -> io::Result<bool> {
     Ok(byte == *b"\n")
 }
 
-/// Counts in the lines that the head does not know: one that a killed writer left, or all of a log
-/// that has no head, because it was begun before there was one.
-fn count(log: &mut File, mut head: Head, unknown: bool, length: u64) -> io::Result<Head> {
+/// The one line beyond what the head knows, if it is all there is and the head announced it.
+fn announced(log: &mut File, head: &Head, length: u64) -> io::Result<Option<Link>> {
     log.seek(io::SeekFrom::Start(head.length))?;
     let mut lines = Lines::new(&mut *log, length - head.length);
-    let mut first = unknown;
+    let Some(line) = lines.next()? else {
+        return Ok(None);
+    };
+    let Some(bytes) = line.bytes else {
+        return Ok(None);
+    };
+    let hash = line.hash;
+    let is_announced = head.pending.announces(bytes, hash);
+    let is_alone = lines.next()?.is_none();
+    let seq = head.newest.seq.saturating_add(1);
+    Ok((is_announced && is_alone).then_some(Link { seq, hash }))
+}
+
+/// Counts the lines of a log that has no head, because it was begun before there was one, or lost it.
+fn count(log: &mut File, length: u64) -> io::Result<Head> {
+    log.seek(io::SeekFrom::Start(0))?;
+    let mut lines = Lines::new(&mut *log, length);
+    let mut head = Head::start();
+    let mut first = true;
     while let Some(line) = lines.next()? {
         let mut seq = head.newest.seq.saturating_add(1);
         if std::mem::take(&mut first) {

@@ -8,6 +8,7 @@
 mod chain;
 mod event;
 mod files;
+mod foreign;
 mod lines;
 mod log;
 mod query;
@@ -60,7 +61,8 @@ impl AuditLog {
     /// The folder must be writable: beside `audit.jsonl` stands `audit.head`, which remembers the
     /// newest line, and a file that has grown to 64 MiB becomes `audit-<number of its first
     /// line>.jsonl`. Any number of processes may write to one log. It may be renamed, emptied or
-    /// removed at any time; the next line follows the last one all the same.
+    /// removed at any time; the next line follows the last one all the same. Each of these files must be a regular file
+    /// of this user (or root) that nobody else may write; a link or a device is an error, and nothing runs.
     pub fn file(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         let rotate_at = ROTATE_AT;

@@ -8,7 +8,7 @@ use super::query::AuditFilter;
 use crate::error::Error;
 use rustix::fs::FlockOperation;
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, Seek as _};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -171,18 +171,24 @@ impl Opened {
     /// Hands over every line with the path of its file, until `take` breaks off. A file without a
     /// line is not handed over.
     pub(super) fn each_line(
-        self,
+        &self,
         mut take: impl FnMut(&Path, &Line<'_>) -> ControlFlow<()>,
     ) -> Result<(), Error> {
-        for (path, opened) in self.files {
-            let cannot = |source| cannot(&path, source);
+        for (path, opened) in &self.files {
+            let cannot = |source| cannot(path, source);
+            let of_part;
             let (file, length) = match opened {
                 Some(opened) => opened,
-                None => open_sized(&path).map_err(cannot)?,
+                None => {
+                    of_part = open_sized(path).map_err(cannot)?;
+                    &of_part
+                }
             };
-            let mut lines = Lines::new(file, length);
+            let mut file = file;
+            file.seek(io::SeekFrom::Start(0)).map_err(cannot)?;
+            let mut lines = Lines::new(file, *length);
             while let Some(line) = lines.next().map_err(cannot)? {
-                if take(&path, &line).is_break() {
+                if take(path, &line).is_break() {
                     return Ok(());
                 }
             }

@@ -1,6 +1,7 @@
 //! The log and its verification together: what is written verifies, and what was changed does not.
 
 use super::*;
+use chain::Pending;
 use std::fs;
 use tempfile::TempDir;
 
@@ -181,9 +182,15 @@ fn a_line_that_its_writer_could_not_end_is_ended_and_named() {
     let place = place();
     place.add(2);
     let (text, head) = (fs::read(place.path(LOG)).unwrap(), place.path("audit.head"));
-    let old = fs::read(&head).unwrap();
+    let mut old = Head::read(&fs::File::open(&head).unwrap())
+        .unwrap()
+        .unwrap();
     place.add(1);
     let whole = fs::read(place.path(LOG)).unwrap();
+    // The head as it was when the third line was about to be written.
+    let third = &whole[text.len()..whole.len() - 1];
+    old.pending = Pending::Line(LineHash::of(third), third.len() as u64);
+    let old = old.to_string();
     let note = "audit.jsonl:3: was cut short when it was written: its writer was killed, or the disk was full";
     for end in text.len() + 1..whole.len() - 1 {
         // As if the writer had been killed in the middle of its line.
@@ -216,18 +223,176 @@ fn a_line_that_its_writer_could_not_end_is_ended_and_named() {
     assert_eq!(place.wrong(), [found]);
 }
 
+const FOREIGN: &str =
+    "is not in the chain: somebody else added it, or the head lost it in a power failure";
+
+/// A line as somebody would forge it who can read the log.
+fn forged(after: &str, seq: u64) -> String {
+    let previous = LineHash::of(after.as_bytes());
+    format!(
+        "{{\"v\":1,\"seq\":{seq},\"time\":\"2026-01-01T00:00:00Z\",\"event\":\"approved\",\"previous\":\"{previous}\"}}"
+    )
+}
+
 #[test]
-fn lines_beyond_what_the_head_remembers_are_counted_in_and_more_than_one_is_wrong() {
+fn lines_that_somebody_appends_are_named_before_and_after_further_lines() {
+    for count in 1..4 {
+        let place = place();
+        place.add(2);
+        let mut lines = place.lines();
+        for seq in 3..3 + count {
+            lines.push(forged(&lines[lines.len() - 1], seq));
+        }
+        place.set_lines(&lines);
+        let found: Vec<String> = (3..3 + count)
+            .map(|line| format!("audit.jsonl:{line}: {FOREIGN}"))
+            .collect();
+        assert_eq!((place.wrong(), place.notes()), (found.clone(), vec![]));
+        for further in 1..6 {
+            place.add(1);
+            assert_eq!((place.wrong(), place.notes()), (found.clone(), vec![]));
+            assert_eq!(place.verify().newest, Some(2 + further));
+        }
+        // Again, between lines and beside the first ones.
+        let mut lines = place.lines();
+        lines.push(forged(&lines[lines.len() - 1], 8));
+        place.set_lines(&lines);
+        place.add(1);
+        let again = format!("audit.jsonl:{}: {FOREIGN}", lines.len());
+        assert_eq!(place.wrong(), [found, vec![again]].concat());
+    }
+}
+
+#[test]
+fn lines_appended_to_a_part_or_by_the_wrong_hash_are_named() {
+    let place = place();
+    place.add(3);
+    let length = fs::metadata(place.path(LOG)).unwrap().len();
+    write(&place.log().rotate_at(length), "in the next file");
+    let part = place.path("audit-1.jsonl");
+    let text = fs::read_to_string(&part).unwrap();
+    let last = text.lines().last().unwrap();
+    fs::write(&part, format!("{text}{}\n", forged(last, 4))).unwrap();
+    assert_eq!(place.wrong(), [format!("audit-1.jsonl:4: {FOREIGN}")]);
+    fs::write(&part, &text).unwrap();
+    assert_eq!(place.wrong(), [""; 0]);
+    let mut lines = place.lines();
+    lines.push(forged("something", 5));
+    place.set_lines(&lines);
+    place.add(2);
+    assert_eq!(place.wrong(), [format!("audit.jsonl:2: {FOREIGN}")]);
+    assert_eq!(place.verify().newest, Some(6));
+}
+
+#[test]
+fn a_line_without_its_end_that_nobody_announced_is_foreign() {
+    let place = place();
+    place.add(2);
+    let text = fs::read_to_string(place.path(LOG)).unwrap();
+    fs::write(place.path(LOG), format!("{text}{}", event::beginning(3))).unwrap();
+    let found = "audit.jsonl:3: is not a line of the log";
+    assert_eq!((place.wrong(), place.notes()), (vec![found.into()], vec![]));
+    place.add(2);
+    assert_eq!((place.wrong(), place.notes()), (vec![found.into()], vec![]));
+}
+
+#[test]
+fn a_head_from_before_lines_were_announced_counts_one_line_in() {
     let place = place();
     place.add(1);
-    let old = fs::read(place.path("audit.head")).unwrap();
-    place.add(2);
-    fs::write(place.path("audit.head"), old).unwrap();
-    let found = "audit.head: remembers number 1 as the newest, which is number 3";
-    assert_eq!(place.wrong(), [found]);
+    let path = place.path("audit.head");
+    let mut old = Head::read(&fs::File::open(&path).unwrap())
+        .unwrap()
+        .unwrap();
+    old.pending = Pending::Unknown;
     place.add(1);
-    assert_eq!(place.wrong(), [""; 0]);
-    assert_eq!(place.verify().newest, Some(4));
+    fs::write(&path, old.to_string()).unwrap();
+    let note = "audit.jsonl:2: is newer than `audit.head` remembers: its writer was killed";
+    assert_eq!((place.wrong(), place.notes()), (vec![], vec![note.into()]));
+    place.add(1);
+    assert_eq!((place.wrong(), place.notes()), (vec![], vec![]));
+    // Two lines were never left by one writer.
+    fs::write(&path, old.to_string()).unwrap();
+    let found = [2, 3].map(|line| format!("audit.jsonl:{line}: {FOREIGN}"));
+    assert_eq!(place.wrong(), found);
+    place.add(1);
+    assert_eq!(place.wrong(), found);
+}
+
+#[test]
+fn only_regular_files_of_ours_are_written() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let event = Event::refused(&asked("skill"), String::new());
+    for name in [LOG, "audit.head", "audit.lock"] {
+        let beside = match name {
+            LOG => String::new(),
+            _ => format!("its {} `{{}}`: ", &name[6..]),
+        };
+        let fails = |make: &dyn Fn(&Path, &Path), why: &str| {
+            let place = place();
+            place.add(1);
+            let (path, aside) = (place.path(name), place.path("aside"));
+            fs::rename(&path, &aside).unwrap();
+            make(&path, &aside);
+            for error in [
+                place.log().write(&event).unwrap_err(),
+                place.log().probe().unwrap_err(),
+            ] {
+                let beside = beside.replace("{}", &path.display().to_string());
+                let log = place.path(LOG);
+                assert_eq!(
+                    error.to_string(),
+                    format!(
+                        "cannot write the audit log `{}`: {beside}{why}",
+                        log.display()
+                    )
+                );
+            }
+            // The twin: the file as it was.
+            fs::remove_file(&path).unwrap();
+            if aside.exists() {
+                fs::rename(&aside, &path).unwrap();
+            }
+            place.add(1);
+            assert!(place.verify().holds());
+        };
+        let link = "is a symbolic link, not a file of its own";
+        fails(&|path, _| symlink("/dev/null", path).unwrap(), link);
+        fails(&|path, aside| symlink(aside, path).unwrap(), link);
+        fails(
+            &|path, aside| fs::hard_link(aside, path).unwrap(),
+            "has another name elsewhere (a hard link)",
+        );
+        fails(
+            &|path, _| {
+                fs::write(path, "").unwrap();
+                let mode = fs::Permissions::from_mode(0o620);
+                fs::set_permissions(path, mode).unwrap();
+            },
+            "may be written by other users",
+        );
+        fails(
+            &|path, _| {
+                let mode = rustix::fs::Mode::from_raw_mode(0o600);
+                let kind = rustix::fs::FileType::Fifo;
+                rustix::fs::mknodat(rustix::fs::CWD, path, kind, mode, 0).unwrap();
+            },
+            match name {
+                // Nobody reads from it.
+                "audit.lock" => "no such device or address",
+                _ => "is not a regular file",
+            },
+        );
+        if rustix::process::geteuid().is_root() {
+            fails(
+                &|path, _| {
+                    fs::write(path, "").unwrap();
+                    std::os::unix::fs::chown(path, Some(65534), None).unwrap();
+                },
+                "belongs to another user",
+            );
+        }
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Whether a log is as it was written.
 //!
-//! What is found: a line that was changed, removed, inserted, moved or cut short, at the end too, as
-//! long as the head beside the log was not rewritten with it. What cannot be found: lines that were
+//! What is found: a line that was changed, removed, inserted, appended, moved or cut short, at the end
+//! too, as long as the head beside the log was not rewritten with it. What cannot be found: lines that were
 //! never written, and a chain that somebody who may write both the log and its head made anew from
 //! some line on. Against the latter helps a hash noted elsewhere: it is asked for as `after`.
 //!
@@ -10,8 +10,9 @@
 
 use super::chain::{LineHash, Link, Place};
 use super::event::beginning;
+use super::foreign::Foreign;
 use super::lines::{LONGEST, Line};
-use super::read::{AuditFiles, Remembered};
+use super::read::{AuditFiles, Opened, Remembered};
 use super::report::{AuditFinding, AuditWrong, Verification, VerifiedFile};
 use crate::error::Error;
 use std::ops::ControlFlow;
@@ -25,27 +26,43 @@ impl AuditFiles {
     /// there, or have been there before the first one; what came before it may be gone.
     pub fn verify(&self, after: Option<LineHash>) -> Result<Verification, Error> {
         let opened = self.open()?;
-        let (head, head_path) = (opened.head, opened.head_path.clone());
-        let mut walk = Walk::new(after, head);
-        walk.done.files = opened
-            .paths()
-            .map(|path| VerifiedFile {
-                path: path.to_owned(),
-                lines: 0,
-            })
-            .collect();
-        let mut file = 0;
-        opened.each_line(|path, line| {
-            while walk.done.files[file].path != path {
-                file += 1;
-            }
-            walk.done.files[file].lines += 1;
-            let number = walk.done.files[file].lines;
-            walk.line(At { file, line: number }, line);
-            ControlFlow::Continue(())
-        })?;
-        Ok(walk.end(head_path.as_deref()))
+        let done = walk(&opened, after, &Foreign::default())?;
+        if done.holds() {
+            return Ok(done);
+        }
+        let foreign = Foreign::of(&opened)?;
+        match foreign.is_empty() {
+            true => Ok(done),
+            false => walk(&opened, after, &foreign),
+        }
     }
+}
+
+/// Reads all lines forwards; `foreign` ones are not what the next line follows.
+fn walk(
+    opened: &Opened,
+    after: Option<LineHash>,
+    foreign: &Foreign,
+) -> Result<Verification, Error> {
+    let mut walk = Walk::new(after, opened.head, foreign);
+    walk.done.files = opened
+        .paths()
+        .map(|path| VerifiedFile {
+            path: path.to_owned(),
+            lines: 0,
+        })
+        .collect();
+    let mut file = 0;
+    opened.each_line(|path, line| {
+        while walk.done.files[file].path != path {
+            file += 1;
+        }
+        walk.done.files[file].lines += 1;
+        let number = walk.done.files[file].lines;
+        walk.line(At { file, line: number }, line);
+        ControlFlow::Continue(())
+    })?;
+    Ok(walk.end(opened.head_path.as_deref()))
 }
 
 /// A line in a file.
@@ -64,8 +81,11 @@ struct Doubt {
 }
 
 /// The state after some lines.
-struct Walk {
+struct Walk<'a> {
     done: Verification,
+    foreign: &'a Foreign,
+    /// Whether the head announced the last line.
+    announced: bool,
     after: Option<LineHash>,
     after_found: bool,
     head: Remembered,
@@ -77,10 +97,12 @@ struct Walk {
     ended: bool,
 }
 
-impl Walk {
-    fn new(after: Option<LineHash>, head: Remembered) -> Self {
+impl<'a> Walk<'a> {
+    fn new(after: Option<LineHash>, head: Remembered, foreign: &'a Foreign) -> Self {
         Self {
             done: Verification::default(),
+            foreign,
+            announced: false,
             after,
             after_found: false,
             head,
@@ -93,8 +115,13 @@ impl Walk {
     }
 
     fn line(&mut self, at: At, line: &Line<'_>) {
+        let number = self.done.lines;
         self.done.lines += 1;
         self.ended = line.ended;
+        self.announced = match (self.head, line.bytes) {
+            (Remembered::Head(head), Some(bytes)) => head.pending.announces(bytes, line.hash),
+            _ => false,
+        };
         let Some(bytes) = line.bytes else {
             let why = format!(
                 "is longer than {}",
@@ -105,6 +132,10 @@ impl Walk {
         };
         match Place::of(bytes) {
             Some(place) => match place.seq {
+                Some(seq) if self.is_foreign(number, seq) => {
+                    let why = "is not in the chain: somebody else added it, or the head lost it in a power failure";
+                    self.find(at, AuditWrong::Foreign, why);
+                }
                 Some(seq) => self.chained(at, seq, &place, line.hash),
                 None if !self.chained && place.previous.is_none() => self.unchained(at, line.hash),
                 None => {
@@ -135,6 +166,14 @@ impl Walk {
                 self.doubt(at, line.hash, cut);
             }
         }
+    }
+
+    /// Whether a line with a number that could be the next one is not what the next one follows. One with an older
+    /// number is out of place.
+    fn is_foreign(&self, line: u64, seq: u64) -> bool {
+        let line = usize::try_from(line).unwrap_or(usize::MAX);
+        let last = self.newest.map_or(0, |(link, _)| link.seq);
+        seq > last && self.foreign.contains(line)
     }
 
     /// The number of the last line, in the chain or not.
@@ -299,7 +338,14 @@ impl Walk {
             return;
         }
         let has_doubt = self.doubt.is_some();
-        self.cut_when_written();
+        match self.announced {
+            true => self.cut_when_written(),
+            false => {
+                if let Some(doubt) = self.doubt.take_if(|doubt| doubt.cut) {
+                    self.find(doubt.at, AuditWrong::Foreign, "is not a line of the log");
+                }
+            }
+        }
         let Some((link, at)) = self.newest else {
             return;
         };
@@ -309,7 +355,7 @@ impl Walk {
             self.find(at, AuditWrong::Changed, why);
         } else if newer == 0 && !self.ended && !has_doubt {
             self.find(at, AuditWrong::CutShort, "lacks the newline at its end");
-        } else if newer == 1 && self.head_found {
+        } else if newer == 1 && self.head_found && self.announced {
             let why = format!(
                 "is newer than `{}` remembers: its writer was killed",
                 name(beside)

@@ -1,7 +1,7 @@
 //! Whatever somebody does to the files is found, or at least survived.
 
 use super::{LOG, place};
-use crate::audit::chain::{Head, LineHash, Link};
+use crate::audit::chain::{Head, LineHash, Link, Pending};
 use proptest::prelude::*;
 use std::fs;
 
@@ -80,7 +80,8 @@ proptest! {
             proptest::collection::vec(any::<u8>(), 0..200),
             any::<(u64, u64, u64)>().prop_map(|(seq, first, length)| {
                 let newest = Link { seq, hash: LineHash::of(b"") };
-                Head { newest, first, length }.to_string().into_bytes()
+                let pending = Pending::None;
+                Head { newest, first, length, pending }.to_string().into_bytes()
             }),
         ],
     ) {

@@ -1,0 +1,118 @@
+//! Long texts in pages.
+//!
+//! The alternate screen has no scrollback: what does not fit would never be seen. So a text that is too long is shown
+//! page by page, and only the last page can be answered with yes.
+
+use super::sheet::{Window, wrapped};
+
+/// A window with fewer rows shows no question, whatever we do.
+const MIN_ROWS: usize = 8;
+
+/// The pages of texts that are shown one after the other; the last page ends with `options`. Each text begins a page.
+pub(super) fn pages(texts: &[&str], options: &str, window: Window) -> Vec<String> {
+    let height = window.rows.max(MIN_ROWS);
+    let options = rows(options, window);
+    // What goes below each page but the last, at its longest.
+    let more = rows(&next(99, 99), window).len();
+    let whole = height.saturating_sub(more).max(1);
+    let mut pages = Vec::new();
+    for (at, text) in texts.iter().enumerate() {
+        let is_last = at + 1 == texts.len();
+        let mut left = rows(text, window);
+        // The options need all of the window in a tiny one; their page still has a row of the text.
+        let room = match is_last {
+            true => height.saturating_sub(options.len()).max(1),
+            false => whole,
+        };
+        while left.len() > room {
+            let rest = left.split_off(whole.min(left.len() - 1));
+            pages.push(std::mem::replace(&mut left, rest));
+        }
+        pages.push(left);
+    }
+    let count = pages.len();
+    let each = pages.into_iter().enumerate().map(|(at, mut page)| {
+        match at + 1 == count {
+            true => page.extend(options.iter().cloned()),
+            false => page.extend(rows(&next(at + 1, count), window)),
+        }
+        page.join("\n")
+    });
+    each.collect()
+}
+
+fn next(page: usize, of: usize) -> String {
+    format!("page {page} of {of}: Enter shows the next one, anything else is no\n> ")
+}
+
+/// A text as the rows that it takes.
+fn rows(text: &str, window: Window) -> Vec<String> {
+    // In the last column some terminals wrap, others wait. A character takes up to two columns.
+    let room = window.columns.saturating_sub(1).max(2);
+    let lines = text.lines().flat_map(|line| wrapped(line, room));
+    lines.map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WINDOW: Window = Window {
+        columns: 40,
+        rows: 10,
+    };
+    const OPTIONS: &str = "[y] yes\n[n] no\n> ";
+
+    fn lines(count: usize) -> String {
+        (1..=count).map(|n| format!("line {n}\n")).collect()
+    }
+
+    #[test]
+    fn a_text_that_fits_is_one_page() {
+        assert_eq!(
+            pages(&[&lines(7)], OPTIONS, WINDOW),
+            [format!("{}[y] yes\n[n] no\n> ", lines(7))]
+        );
+    }
+
+    #[test]
+    fn no_row_is_lost_and_each_page_fits() {
+        for count in 0..60 {
+            for columns in [1, 8, 30, 80] {
+                let window = Window { columns, ..WINDOW };
+                let text = lines(count);
+                let pages = pages(&["a\n", &text], OPTIONS, window);
+                for page in &pages {
+                    assert!(columns < 30 || page.lines().count() <= 10, "{page}");
+                    assert!(page.ends_with("> "), "{page:?}");
+                }
+                let all = pages.concat().replace('\n', "");
+                for n in 1..=count {
+                    let line = format!("line {n}");
+                    assert!(all.contains(&line), "{line} of {count} in {columns}: {all}");
+                }
+                let (last, before) = pages.split_last().unwrap();
+                assert!(last.replace('\n', "").contains("[y] yes"), "{last}");
+                let before = before.concat().replace('\n', "");
+                assert!(!before.contains("[y]"), "{before}");
+            }
+        }
+    }
+
+    #[test]
+    fn pages_are_counted_and_say_how_to_go_on() {
+        let pages = pages(&["a difference\n", &lines(9)], OPTIONS, WINDOW);
+        assert_eq!(
+            pages,
+            [
+                "a difference\npage 1 of 3: Enter shows the next one, \nanything else is no\n> "
+                    .to_owned(),
+                format!(
+                    "{}page 2 of 3: Enter shows the next one, \nanything else is no\n> ",
+                    lines(7)
+                ),
+                "line 8\nline 9\n[y] yes\n[n] no\n> ".to_owned(),
+            ]
+        );
+    }
+}
