@@ -241,7 +241,7 @@ pub(crate) fn decide(
     grants.dedup();
     request::check_grants(policy, &request.subject, &grants)?;
     request::check_env(&request.env)?;
-    let (mounts, workspace) = mounts::open_mounts(policy, &request, &grants)?;
+    let (mounts, workspace) = mounts::open_mounts(policy, &request, &mut grants)?;
 
     let Request {
         args,

@@ -213,6 +213,11 @@ impl Policy {
         all.chain(own.unwrap_or_default()).chain(&self.typed)
     }
 
+    /// The grants that a person typed.
+    pub(crate) fn typed(&self) -> &[Grant] {
+        &self.typed
+    }
+
     /// Whether a skill holds a grant that covers `wanted`.
     pub fn allows(&self, skill: &str, wanted: &Grant) -> bool {
         self.grants(skill).any(|grant| grant.covers(wanted))
