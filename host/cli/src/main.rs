@@ -14,6 +14,7 @@ mod expand;
 mod failure;
 mod list;
 mod load;
+mod own_file;
 mod places;
 mod prompt;
 mod run;

@@ -45,7 +45,13 @@ fn config() -> Result<PathBuf, Failure> {
 
 /// The host of this user. What steers it is sealed against the scripts it runs.
 pub(crate) fn host(policy: &Policy) -> Result<Host, Failure> {
+    host_protecting(policy, Vec::new())
+}
+
+/// The same with further files that no script may write.
+pub(crate) fn host_protecting(policy: &Policy, further: Vec<PathBuf>) -> Result<Host, Failure> {
     let mut sealed: Vec<PathBuf> = config().into_iter().collect();
+    sealed.extend(further);
     sealed.extend(policy.source().map(Path::to_owned));
     // A script that could write this file would write the next run's policy.
     sealed.extend(
