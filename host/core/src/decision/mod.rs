@@ -240,7 +240,7 @@ pub(crate) fn decide(
     grants.sort();
     grants.dedup();
     request::check_grants(policy, &request.subject, &grants)?;
-    request::check_env(&request.env)?;
+    request::check_env(&request.subject, &request.env)?;
     let (mounts, workspace) = mounts::open_mounts(policy, &request, &mut grants)?;
 
     let Request {
