@@ -1,16 +1,21 @@
 //! Which files are believed to say what may run: not those that scripts, skills or other users may have written.
 
 use crate::place::{Place, SKILL_MD};
+use crate::setup;
+use rustix::process::geteuid;
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
 
 trials! {
     a_policy_in_any_skill_is_passed_over_and_refused_if_it_is_named,
     a_refused_or_broken_policy_is_on_the_record,
     a_link_in_the_place_of_a_granted_directory_gives_nothing,
-    what_is_typed_means_what_its_links_lead_to,
     a_granted_folder_called_skill_is_not_the_skills_own,
     answers_and_events_where_scripts_may_write_are_refused,
+    events_behind_a_link_are_appended_to_nothing,
+    answers_and_events_are_files_of_the_user_alone,
+    events_go_to_what_the_caller_opened,
+    events_are_protected_whatever_is_granted_later,
     answers_are_for_the_folder_of_a_skill_and_of_the_right_type,
     a_skill_that_hides_another_is_told_of_wherever_it_is_named,
 }
@@ -128,13 +133,6 @@ fn a_link_in_the_place_of_a_granted_directory_gives_nothing() {
     assert_eq!((twin.stdout.as_str(), twin.code), ("granted\n", 0));
 }
 
-fn what_is_typed_means_what_its_links_lead_to() {
-    let place = secret();
-    symlink("secret", place.path("link")).unwrap();
-    let end = place.run(&["--allow", "read:./link", "--", &place.text("secret/file")]);
-    assert_eq!((end.stdout.as_str(), end.code), ("secret\n", 0));
-}
-
 fn a_granted_folder_called_skill_is_not_the_skills_own() {
     let place = Place::with_script("open(__file__ + '.new', 'w')\n");
     place.write("policy/policy.toml", "allow = [\"write:./skill\"]\n");
@@ -146,30 +144,336 @@ fn a_granted_folder_called_skill_is_not_the_skills_own() {
     assert_eq!(place.run(&["--policy", "policy/policy.toml"]).code, 0);
 }
 
+/// Writes into the file that it is given.
+const WRITES: &str = "import sys\nopen(sys.argv[1], 'w').write('evil')\n";
+const YES: &str = r#"[{"skill": "skill", "script": "scripts/main.py", "answer": "yes_once"}]"#;
+
 fn answers_and_events_where_scripts_may_write_are_refused() {
-    let place = secret();
-    let yes = r#"[{"skill": "skill", "script": "scripts/main.py", "answer": "yes_once"}]"#;
-    place.write("workspace/answers.json", yes);
-    place.write("skill/answers.json", yes);
-    for (words, why) in [
+    let place = Place::with_script(WRITES);
+    for folder in ["workspace", "skill", "wr", "wr/deep", "other", "elsewhere"] {
+        place.write(&format!("{folder}/answers.json"), YES);
+    }
+    place.write("all.toml", "allow = [\"write:./wr\"]\n");
+    place.write("one.toml", "[skill.skill]\nallow = [\"write:./wr\"]\n");
+    place.write("none.toml", "[skill.absent]\nallow = [\"write:./wr\"]\n");
+    symlink("wr", place.path("link")).unwrap();
+    for (words, file, why) in [
+        (&["-w", "workspace"][..], "workspace", "the workspace"),
+        (&["-w", "workspace"], "skill", "the skill"),
+        (&["--allow", "write:skill"], "skill", "the skill"),
+        (&["--allow", "write:wr"], "wr", "`write:{root}/wr`"),
+        (&["--allow", "write:wr"], "wr/deep", "`write:{root}/wr`"),
+        (&["--allow", "write:wr"], "wr/../wr", "`write:{root}/wr`"),
         (
-            ["-w", "workspace", "--answers", "workspace/answers.json"],
-            "answers `workspace/answers.json` lie in the workspace",
+            &["--allow", "write:link", "--follow"],
+            "wr",
+            "`write:{root}/link`",
+        ),
+        (&["--policy", "all.toml"], "wr", "`write:{root}/wr`"),
+        (&["--policy", "one.toml"], "wr", "`write:{root}/wr`"),
+    ] {
+        for (flag, what, name) in [
+            ("--answers", "answers", "answers.json"),
+            ("--events", "events", "answers.json"),
+            ("--events", "events", "new"),
+        ] {
+            let file = format!("{file}/{name}");
+            let own = ["expand", "--skill", "./skill", flag, &file];
+            let end = place.end(&[&own, words].concat());
+            let message = format!(
+                "refused: {what} file `{file}` is inside {why}, so a script could have written it\n\
+                 hint: keep it where only you can write\n"
+            );
+            // The skill's own folder has a name of its own in what is compared.
+            let message = message.replace("{root}/skill", "{skill}");
+            assert_eq!((end.stderr, end.code), (message, 126), "{words:?} {flag}");
+            assert!(!place.path("wr/new").exists());
+        }
+        let file = format!("{file}/answers.json");
+        let end = place.end(&[&["load", "./skill", "--answers", &file], words].concat());
+        assert_eq!(end.code, 126, "{}", end.stderr);
+        assert!(
+            end.stderr.contains("so a script could have written it"),
+            "{}",
+            end.stderr
+        );
+    }
+    let file = place.text("answers.json");
+    place.write("answers.json", YES);
+    let grant = format!("write:{file}");
+    let end = place.end(&[
+        "expand",
+        "--skill",
+        "./skill",
+        "--answers",
+        "answers.json",
+        "--allow",
+        &grant,
+    ]);
+    assert_eq!(end.code, 126, "{}", end.stderr);
+    assert_eq!(place.audit().last().unwrap()["event"], "refused");
+    // The twins: a neighbour of what is granted, and a grant of a skill that is not there.
+    for words in [
+        &[
+            "--answers",
+            "elsewhere/answers.json",
+            "--events",
+            "events",
+            "--allow",
+            "write:wr",
+        ][..],
+        &[
+            "--answers",
+            "wr/answers.json",
+            "--events",
+            "wr/events",
+            "--policy",
+            "none.toml",
+        ],
+    ] {
+        place.write("text", "!{scripts/main.py wr/victim}");
+        let mut command = place.command(&[&["expand", "--skill", "./skill"], words].concat());
+        command.stdin(fs::File::open(place.path("text")).unwrap());
+        let end = place.end_of(&mut command);
+        assert_eq!(end.code, 0, "{words:?}: {}", end.stderr);
+    }
+    assert_eq!(place.read("events").lines().count(), 1);
+    assert_eq!(place.read("wr/events").lines().count(), 1);
+}
+
+fn events_behind_a_link_are_appended_to_nothing() {
+    let place = Place::with_script("");
+    place.write("victim", "before\n");
+    place.write("wr/file", "");
+    symlink(place.path("victim"), place.path("wr/events")).unwrap();
+    symlink("nothing", place.path("wr/dangling")).unwrap();
+    symlink("wr", place.path("around")).unwrap();
+    let expand = |events: &str| place.end(&["expand", "--skill", "./skill", "--events", events]);
+    for (events, why, target) in [
+        (
+            "wr/events",
+            "is a symbolic link to `{root}/victim` that a script could have made",
+            "{root}/victim",
         ),
         (
-            ["-w", "workspace", "--answers", "skill/answers.json"],
-            "answers `skill/answers.json` lie in the skill",
+            "wr/dangling",
+            "is a symbolic link to `{root}/wr/nothing` that a script could have made",
+            "{root}/wr/nothing",
         ),
         (
-            ["-w", "workspace", "--events", "workspace/events"],
-            "events `workspace/events` lie in the workspace",
+            "around/file",
+            "leads to `{root}/wr/file` through the symbolic link `{root}/around`, which a script could \
+             have made",
+            "{root}/wr/file",
         ),
     ] {
-        let end = place.end(&[&["expand", "--skill", "./skill"], &words[..]].concat());
-        assert_eq!(end.code, 126, "{words:?}: {}", end.stderr);
-        assert!(end.stderr.contains(why), "{}", end.stderr);
+        let end = expand(events);
+        let message = format!(
+            "refused: events file `{events}` {why}\nhint: pass `{target}` itself if that is meant\n"
+        );
+        assert_eq!((end.stderr, end.code), (message, 126));
     }
-    assert!(!place.path("workspace/events").exists());
+    assert_eq!(place.read("victim"), "before\n");
+    assert!(!place.path("wr/nothing").exists());
+    assert_eq!(expand("wr/file").code, 0);
+}
+
+fn answers_and_events_are_files_of_the_user_alone() {
+    let place = Place::with_script("print('it ran')\n");
+    place.write("skill/SKILL.md", format!("{SKILL_MD}Run scripts/main.py\n"));
+    let answers = place.write("own/answers.json", YES);
+    let load = || place.end(&["load", "./skill", "--answers", "own/answers.json"]);
+    let is_refused = |why: &str| {
+        let end = load();
+        let message = format!(
+            "refused: answers file `own/answers.json` {why}\nhint: keep it where only you can write\n"
+        );
+        assert_eq!(
+            (end.stdout, end.stderr, end.code),
+            (String::new(), message, 126)
+        );
+    };
+    let ran = || {
+        let end = load();
+        assert!(end.stdout.contains("it ran"), "{}", end.stderr);
+    };
+    let mode = |path: &str, mode| {
+        fs::set_permissions(place.path(path), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    ran();
+    // A file that is made is its user's alone, whatever the umask.
+    let end = place.end(&["expand", "--skill", "./skill", "--events", "new"]);
+    assert_eq!((end.stderr.as_str(), end.code), ("", 0));
+    let made = place.path("new").metadata().unwrap();
+    assert_eq!(made.permissions().mode() & 0o777, 0o600);
+    mode("own/answers.json", 0o666);
+    is_refused("may be written by other users");
+    mode("own/answers.json", 0o600);
+    mode("own", 0o777);
+    is_refused("is in a directory that other users may write");
+    // As in /tmp, where nobody can replace the files of others.
+    mode("own", 0o1777);
+    ran();
+    mode("own", 0o700);
+    if geteuid().is_root() {
+        // A group of others; root's own has nobody else in it.
+        chown(&answers, None, Some(12345)).unwrap();
+        mode("own/answers.json", 0o660);
+        is_refused("may be written by other users");
+        mode("own/answers.json", 0o640);
+        ran();
+        chown(&answers, Some(12345), None).unwrap();
+        is_refused("belongs to another user");
+        chown(&answers, Some(0), None).unwrap();
+        chown(place.path("own"), Some(12345), None).unwrap();
+        is_refused("is in a directory of another user");
+        chown(place.path("own"), Some(0), None).unwrap();
+        ran();
+        // For a user, root's are as good as his own; another user's are not.
+        let as_user = |owner: Option<u32>| {
+            let words = ["load", "./skill", "--answers", "own/answers.json"];
+            let mut command = place.unprivileged_command(&words);
+            chown(&answers, owner, None).unwrap();
+            place.end_of(&mut command)
+        };
+        mode("own", 0o755);
+        mode("own/answers.json", 0o644);
+        for owner in [None, Some(0)] {
+            let end = as_user(owner);
+            assert!(end.stdout.contains("it ran"), "{}", end.stderr);
+        }
+        let end = as_user(Some(12345));
+        assert!(
+            end.stderr.contains("belongs to another user"),
+            "{}",
+            end.stderr
+        );
+    }
+}
+
+fn events_go_to_what_the_caller_opened() {
+    let place = Place::with_script("print('it ran')\n");
+    place.write("text", "!{scripts/main.py}");
+    setup::prepare(place.root(), "fifo fifo\nsocket socket").unwrap();
+    // A pipe is used through a descriptor, and by no name that a script could give it.
+    for file in ["fifo", "socket", "/dev/zero"] {
+        let end = place.end(&["expand", "--skill", "./skill", "--events", file]);
+        let message = format!(
+            "error: events `{file}`: is not a regular file\n\
+             hint: name a file, or a descriptor: /dev/stderr, /dev/fd/3\n"
+        );
+        assert_eq!((end.stderr, end.code), (message, 125));
+    }
+    let end = place.end(&["expand", "--skill", "./skill", "--events", "-"]);
+    let message = "error: events `-`: does not name a stream here\n\
+                   hint: name a file, or a descriptor: /dev/stderr, /dev/fd/3\n";
+    assert_eq!((end.stderr.as_str(), end.code), (message, 125));
+    let shell = |line: &str| {
+        let mut command = place.program("/bin/sh");
+        command.args(["-c", line, env!("CARGO_BIN_EXE_skillrun")]);
+        place.end_of(&mut command)
+    };
+    let expand = "\"$0\" expand --skill ./skill -y <text --events";
+    let event = |text: &str| {
+        let event: serde_json::Value = serde_json::from_str(text).unwrap();
+        assert_eq!(event["stdout"], "it ran\n", "{text}");
+    };
+    let end = shell(&format!("{expand} /dev/null"));
+    assert_eq!(
+        (end.stdout.as_str(), end.stderr.as_str(), end.code),
+        ("it ran", "", 0)
+    );
+    let end = shell(&format!("{expand} /dev/stderr"));
+    assert_eq!((end.stdout.as_str(), end.code), ("it ran", 0));
+    event(&end.stderr);
+    // As bash has it for `--events >(cat >&2)`.
+    let end = shell(&format!(
+        "{{ {expand} /dev/fd/3 3>&1 >&4 | cat >&2; }} 4>&1"
+    ));
+    assert_eq!((end.stdout.as_str(), end.code), ("it ran", 0));
+    event(&end.stderr);
+    let end = shell(&format!("{expand} /dev/fd/3 3>>events"));
+    assert_eq!(
+        (end.stdout.as_str(), end.code),
+        ("it ran", 0),
+        "{}",
+        end.stderr
+    );
+    event(&place.read("events"));
+    // A file in a directory that is given to scripts is none, however it was opened.
+    place.write("wr/answers.json", YES);
+    let end = shell(
+        "\"$0\" expand --skill ./skill --allow write:wr --answers /dev/fd/3 3<wr/answers.json",
+    );
+    let message = "refused: answers file `/dev/fd/3` is inside `write:{root}/wr`, so a script could have \
+                   written it\nhint: keep it where only you can write\n";
+    assert_eq!((end.stderr.as_str(), end.code), (message, 126));
+    let end = shell("\"$0\" expand --skill ./skill --answers /dev/fd/3 3<wr/answers.json <text");
+    assert_eq!(
+        (end.stdout.as_str(), end.code),
+        ("it ran", 0),
+        "{}",
+        end.stderr
+    );
+}
+
+fn events_are_protected_whatever_is_granted_later() {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    let script = "import os, sys\n\
+        def attempt(name, act):\n    \
+            try: act(); print(name, 'done')\n    \
+            except OSError as error: print(name, error.strerror)\n\
+        here = sys.argv[1]\n\
+        attempt('append', lambda: open(here + '/events', 'a'))\n\
+        attempt('replace', lambda: os.rename(here + '/other', here + '/events'))\n\
+        attempt('remove', lambda: os.remove(here + '/events'))\n\
+        attempt('make', lambda: open(here + '/new', 'w'))\n";
+    let place = Place::with_script(script);
+    place.write("granted/other", "");
+    place.write("log/other", "");
+    symlink("granted", place.path("wr")).unwrap();
+    let words = [
+        "expand",
+        "--skill",
+        "./skill",
+        "-y",
+        "--events",
+        "log/events",
+        "--allow",
+        "write:wr",
+        "--follow",
+    ];
+    let mut command = place.command(&words);
+    let mut child = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut say = |folder: &str, lines: usize| {
+        writeln!(stdin, "!{{scripts/main.py {}}}", place.text(folder)).unwrap();
+        stdin.flush().unwrap();
+        let mut told = String::new();
+        for _ in 0..lines {
+            stdout.read_line(&mut told).unwrap();
+        }
+        told
+    };
+    // The twin: what is granted may be changed.
+    place.write("granted/events", "");
+    assert_eq!(
+        say("granted", 4),
+        "append done\nreplace done\nremove done\nmake done\n"
+    );
+    // Somebody has the link lead to the directory of the events while the session is open.
+    fs::remove_file(place.path("wr")).unwrap();
+    symlink("log", place.path("wr")).unwrap();
+    assert_eq!(
+        say("log", 4),
+        "append Operation not permitted\nreplace Operation not permitted\n\
+         remove Operation not permitted\nmake done\n"
+    );
+    drop(stdin);
+    let end = place.end_of_child(child);
+    assert_eq!(end.code, 0, "{}", end.stderr);
+    assert_eq!(place.read("log/events").lines().count(), 2);
 }
 
 fn answers_are_for_the_folder_of_a_skill_and_of_the_right_type() {

@@ -549,22 +549,22 @@ fn events_that_cannot_be_written_stop_everything() {
         );
     }
     assert_eq!(place.audit().len(), 0);
-    let end = expand(
-        &place,
-        "!{scripts/main.py}!{scripts/main.py}",
-        &["--skill", "./skill", "-y", "--events", "/dev/full"],
-    );
+    // A descriptor that the caller opened may be anything.
+    let full = |text: &str| {
+        place.write("text", text);
+        let line = "exec \"$0\" expand --skill ./skill -y --events /dev/fd/3 3>/dev/full <text";
+        let mut command = place.program("/bin/sh");
+        command.args(["-c", line, env!("CARGO_BIN_EXE_skillrun")]);
+        place.end_of(&mut command)
+    };
+    let end = full("!{scripts/main.py}!{scripts/main.py}");
     assert_eq!(
         (end.stderr.as_str(), end.code),
         ("error: events: no space left on device\n", 125)
     );
     assert_eq!(place.audit().len(), 2);
     // The text is not lost.
-    let end = expand(
-        &place,
-        "a !{nothing} b !{scripts/main.py} c",
-        &["--skill", "./skill", "-y", "--events", "/dev/full"],
-    );
+    let end = full("a !{nothing} b !{scripts/main.py} c");
     assert_eq!((end.stdout.as_str(), end.code), ("a  b  c", 125));
 }
 

@@ -11,7 +11,19 @@ use std::path::Path;
 /// All trials; ignored where commands cannot be confined.
 pub(crate) fn trials() -> Vec<Trial> {
     let commands = commands::trials().into_iter();
-    commands.map(|trial| needs(trial, "namespaces")).collect()
+    let git = git::trials().into_iter();
+    let git = git.map(|trial| needs(trial, "git namespaces"));
+    let commands = commands.map(|trial| needs(trial, "namespaces"));
+    commands.chain(git).collect()
+}
+
+mod git {
+    use super::*;
+
+    trials! {
+        git_runs_no_program_that_a_workspace_names,
+        a_workspace_of_another_user_is_a_repository,
+    }
 }
 
 mod commands {
@@ -433,4 +445,110 @@ fn nothing_is_permitted_that_was_not_granted() {
     }
     assert!(permitted > 20 && refused > 100, "{permitted} {refused}");
     assert_eq!(place.audit().len(), refused);
+}
+
+/// A repository with one commit, whose settings name programs of its own for whatever `git` may ask one.
+fn hostile_repository() -> crate::place::Place {
+    let place = place();
+    let git = |words: &[&str]| {
+        let mut command = place.program("/usr/bin/git");
+        let end = place.end_of(command.args(words).current_dir(place.path("workspace")));
+        assert_eq!((end.stderr.as_str(), end.code), ("", 0), "{words:?}");
+    };
+    git(&["init", "-q", "-b", "main"]);
+    place.write("workspace/file", "one\n");
+    git(&["add", "file"]);
+    let author = ["-c", "user.name=n", "-c", "user.email=n@example.com"];
+    git(&[&author[..], &["commit", "-q", "-m", "first"]].concat());
+    place.write("workspace/file", "one\ntwo\n");
+    let evil = place.write(
+        "workspace/evil",
+        "#!/bin/sh\necho \"$0 $*\" >> ../canary\ntouch ran\n",
+    );
+    let hook = place.write("workspace/.git/hooks/pre-commit", "#!/bin/sh\ntouch ran\n");
+    for program in [&evil, &hook] {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::set_permissions(program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let mut config = place.read("workspace/.git/config");
+    let evil = evil.display();
+    config.push_str(&format!(
+        "[core]\nfsmonitor = {evil}\neditor = {evil}\npager = {evil}\naskPass = {evil}\nsshCommand = {evil}\n\
+         [credential]\nhelper = \"!{evil}\"\n[protocol \"ext\"]\nallow = always\n[user]\nname = n\n\
+         email = n@example.com\n"
+    ));
+    place.write("workspace/.git/config", config);
+    place
+}
+
+fn git_runs_no_program_that_a_workspace_names() {
+    let place = hostile_repository();
+    let run = |text: &str| {
+        let words = ["-w", "workspace", "-y", "-q", "--allow", "run:git"];
+        let end = expand(&place, text, &[&words[..], &EVENTS].concat());
+        let event = events(&place).pop().unwrap();
+        let stderr = event["stderr"].as_str().unwrap_or_default().to_owned();
+        (end.stdout, stderr)
+    };
+    for (text, stdout, stderr) in [
+        ("!{git status --short}", " M file\n?? evil", ""),
+        ("!{git log --format=%s}", "first", ""),
+        ("!{git -p log --format=%s}", "first", ""),
+        (
+            "!{git commit -q -a}",
+            "",
+            "Aborting commit due to empty commit message.\n",
+        ),
+        ("!{git commit -q -a -m second}", "", ""),
+        ("!{git log --format=%s}", "second\nfirst", ""),
+        (
+            "!{git ls-remote 'ext::touch ran'}",
+            "",
+            "fatal: transport 'ext' not allowed\n",
+        ),
+    ] {
+        let (told, wrong) = run(text);
+        assert_eq!((told.as_str(), wrong.as_str()), (stdout, stderr), "{text}");
+        assert!(!place.path("workspace/ran").exists(), "{text}");
+    }
+    // What keeps it from that is not given away with a variable.
+    let mut command = place.command(&[
+        "expand",
+        "-y",
+        "--allow",
+        "run:git",
+        "--allow",
+        "env:GIT_CONFIG_COUNT",
+    ]);
+    place.write("text", "!{git status}");
+    command.env("GIT_CONFIG_COUNT", "0");
+    command.stdin(std::fs::File::open(place.path("text")).unwrap());
+    let end = place.end_of(&mut command);
+    assert_eq!(
+        (end.stderr.as_str(), end.code),
+        (
+            "refused: the variable `GIT_CONFIG_COUNT` is set by skillrun\n",
+            126
+        )
+    );
+}
+
+fn a_workspace_of_another_user_is_a_repository() {
+    let place = hostile_repository();
+    let words = ["expand", "-w", "workspace", "-y", "--allow", "run:git"];
+    place.write("text", "!{git status --short}");
+    let mut command = place.unprivileged_command(&words);
+    command.stdin(std::fs::File::open(place.path("text")).unwrap());
+    let end = place.end_of(&mut command);
+    assert_eq!(
+        (end.stdout.as_str(), end.stderr.as_str(), end.code),
+        (" M file\n?? evil", "", 0)
+    );
+    // Now all of it belongs to that user, where there is another.
+    let end = expand(&place, "!{git status --short}", &words[1..]);
+    assert_eq!(
+        (end.stdout.as_str(), end.stderr.as_str(), end.code),
+        (" M file\n?? evil", "", 0)
+    );
+    assert!(!place.path("workspace/ran").exists());
 }

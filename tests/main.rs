@@ -47,6 +47,7 @@ mod javascript;
 mod killed;
 mod library;
 mod limits;
+mod links;
 mod load;
 mod native;
 mod node;
@@ -95,6 +96,7 @@ fn main() -> ExitCode {
         ("javascript", javascript::trials()),
         ("library", library::trials()),
         ("limits", limits::trials()),
+        ("links", links::trials()),
         ("load", load::trials()),
         ("native", native::trials()),
         ("node", node::trials()),

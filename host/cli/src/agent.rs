@@ -4,11 +4,12 @@ use crate::args::{Agent, Skills};
 use crate::ask::Asks;
 use crate::failure::{Failure, REFUSED, say};
 use crate::list::printable;
+use crate::own_file::{Access, OwnFile, Writable};
 use crate::places;
 use skillrun::{
     AskedBy, Check, Found, Grant, Policy, Refusal, Request, Skill, SkillError, Subject,
 };
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 impl Agent {
@@ -21,39 +22,45 @@ impl Agent {
         Ok(found.skill)
     }
 
-    /// Where answers come from. A file that scripts can write holds none.
-    pub(crate) fn asks(&self, skills: &[Arc<Skill>]) -> Result<Asks, Failure> {
-        if let Some(file) = &self.answers {
-            self.keep_from_scripts("answers", file, skills)?;
-        }
-        Asks::new(self.answers.as_ref())
+    /// Opens the answers file, if one was named. Fails if a script could have written it.
+    pub(crate) fn answers(&self, writable: &[Writable]) -> Result<Option<OwnFile>, Failure> {
+        let open = |path: &PathBuf| OwnFile::open("answers", path, Access::Read, writable);
+        self.answers.as_ref().map(open).transpose()
     }
 
-    /// Refuses a file that lies where scripts may write, or where they come from.
-    pub(crate) fn keep_from_scripts(
-        &self,
-        what: &str,
-        file: &Path,
-        skills: &[Arc<Skill>],
-    ) -> Result<(), Failure> {
-        let skills = skills.iter().map(|skill| ("skill", skill.path()));
-        let mut places = skills.chain(
-            self.workspace
-                .as_deref()
-                .map(|folder| ("workspace", folder)),
-        );
-        match places.find(|(_, folder)| places::lies_in(file, folder)) {
-            None => Ok(()),
-            Some((word, _)) => Err(Failure {
-                code: REFUSED,
-                word: "refused",
-                message: format!(
-                    "{what} `{}` lie in the {word}, where scripts may have written them",
-                    printable(&file.display().to_string())
-                ),
-                hint: Some("keep them elsewhere".into()),
-            }),
+    /// Where the answers come from.
+    pub(crate) fn asks(&self, answers: Option<OwnFile>) -> Result<Asks, Failure> {
+        Asks::new(self.answers.as_deref().zip(answers))
+    }
+
+    /// All that commands and scripts of these skills may write, and the skills themselves, whose contents their
+    /// authors wrote.
+    pub(crate) fn writable(&self, policy: &Policy, skills: &[Arc<Skill>]) -> Vec<Writable> {
+        let skill = |skill: &Arc<Skill>| Writable {
+            what: "the skill".into(),
+            path: skill.path().to_owned(),
+        };
+        let mut all: Vec<Writable> = skills.iter().map(skill).collect();
+        all.extend(self.workspace.as_ref().map(|path| Writable {
+            what: "the workspace".into(),
+            path: path.clone(),
+        }));
+        // All commands hold the same grants, whatever their name.
+        let commands = [Request::command("")].into_iter();
+        let requests = commands.chain(skills.iter().map(|skill| Request::new(skill, "")));
+        for request in requests {
+            for grant in request.with_all_grants(policy, |_| None).grants {
+                if let Grant::Write(path) = &grant
+                    && path.as_os_str() != Grant::SKILL
+                {
+                    all.push(Writable {
+                        what: format!("`{}`", printable(&grant.to_string())),
+                        path: path.clone(),
+                    });
+                }
+            }
         }
+        all
     }
 
     /// The policy with what was typed. Nothing that lies in one of the skills or in the workspace is read as one.
@@ -74,6 +81,7 @@ impl Agent {
     pub(crate) fn request(&self, policy: &Policy, request: Request) -> Request {
         let request = Request {
             workspace: self.workspace.clone(),
+            follow: self.follow,
             asked_by: match self.yes {
                 true => AskedBy::Person,
                 false => AskedBy::Agent,
@@ -131,19 +139,13 @@ pub(crate) fn recorded(failure: Failure, name: &str) -> Failure {
     }
 }
 
-/// Grants that were typed; their paths are below the current directory, and links in them are what they lead to now.
+/// Grants that were typed; their paths are below the current directory.
 pub(crate) fn typed(texts: &[String]) -> Result<Vec<Grant>, Failure> {
     let here = std::env::current_dir()?;
     let each = texts.iter().map(|text| {
         let grant = text.parse::<Grant>();
         let grant = grant.map_err(|error| Failure::host(error.to_string()))?;
-        Ok(match grant.resolved(&here) {
-            Grant::Read(path) => Grant::Read(path.canonicalize().unwrap_or(path)),
-            Grant::Write(path) if path.is_absolute() => {
-                Grant::Write(path.canonicalize().unwrap_or(path))
-            }
-            other => other,
-        })
+        Ok(grant.resolved(&here))
     });
     each.collect()
 }

@@ -111,6 +111,9 @@ pub(crate) struct Run {
     /// Something the script may touch: read:PATH write:PATH env:NAME interpreter:NAME …
     #[arg(long, value_name = "GRANT")]
     pub(crate) allow: Vec<String>,
+    /// Follow symbolic links in --input @FILE, --workspace and --allow, also those that a script could have made
+    #[arg(long)]
+    pub(crate) follow: bool,
     /// A variable for the script: with a value, or passed on from this environment
     #[arg(long, value_name = "NAME[=VALUE]")]
     pub(crate) env: Vec<String>,
@@ -221,6 +224,9 @@ pub(crate) struct Agent {
     /// Something that all that runs may touch: read:PATH write:PATH env:NAME run:COMMAND …
     #[arg(long, value_name = "GRANT")]
     pub(crate) allow: Vec<String>,
+    /// Follow symbolic links in --workspace and --allow, also those that a script could have made
+    #[arg(long)]
+    pub(crate) follow: bool,
     /// The tenant, for approvals and the audit log
     #[arg(long, value_name = "NAME", default_value = "")]
     pub(crate) world: String,

@@ -16,12 +16,13 @@ mod sheet;
 mod terminal;
 
 use crate::failure::{Failure, say};
+use crate::own_file::OwnFile;
 
 use answers::Prepared;
 use question::{all_arguments, difference, text};
 use sheet::Window;
 use skillrun::{Answer, AnswerError, Check, Decision, Host, Question, Refusal};
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use terminal::{Heard, Terminal};
@@ -57,9 +58,9 @@ pub(crate) enum Asks {
 }
 
 impl Asks {
-    pub(crate) fn new(file: Option<&PathBuf>) -> Result<Self, Failure> {
+    pub(crate) fn new(file: Option<(&Path, OwnFile)>) -> Result<Self, Failure> {
         match file {
-            Some(path) => Ok(Self::Prepared(answers::read(path)?)),
+            Some((path, file)) => Ok(Self::Prepared(answers::read(path, file)?)),
             None => Ok(Self::Person),
         }
     }

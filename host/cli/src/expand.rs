@@ -6,16 +6,17 @@
 use crate::args::Expand;
 use crate::ask::{self, Asks, tell_refused};
 use crate::failure::{Failure, INTERRUPTED, REFUSED, plain, say};
+use crate::own_file::{Access, OwnFile};
 use crate::run::{self, Interrupted};
-use crate::{load, places};
+use crate::{agent, load, places};
 use rustix::process::{Signal, getpid, kill_process};
 use skillrun::{
     Decision, Expander, Host, LimitError, Limits, Marker, MarkerKind, Outcome, Permit, Piece,
-    Policy, Ran, Status,
+    Policy, Ran, Skill, Status,
 };
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use tokio::sync::mpsc as queue;
@@ -28,10 +29,6 @@ pub(crate) fn expand(args: &Expand) -> Result<u8, Failure> {
     for name in &args.skill {
         skills.push(args.agent.find(name)?);
     }
-    if let Some(file) = &args.events {
-        args.agent.keep_from_scripts("events", file, &skills)?;
-    }
-    let asks = args.agent.asks(&skills)?;
     let most = skillrun::parse_bytes(&args.max_output);
     let limit = |error: LimitError| Failure::host(error.to_string());
     let most = most.map_err(limit)?;
@@ -41,8 +38,16 @@ pub(crate) fn expand(args: &Expand) -> Result<u8, Failure> {
     };
     kept.check().map_err(limit)?;
     let policy = args.agent.policy(&skills)?;
-    let host: &'static Host = Box::leak(Box::new(places::host(&policy, &args.agent.skills)?));
-    let events = Events::open(args.events.as_deref())?;
+    let (answers, events) = own_files(args, &policy, &skills).map_err(|failure| {
+        let names: Vec<&str> = skills.iter().map(|skill| skill.name()).collect();
+        agent::recorded(failure, &names.join(" "))
+    })?;
+    let protected = answers.iter().chain(&events);
+    let protected = protected.filter_map(|file| file.path.clone());
+    let host = places::host_protecting(&policy, &args.agent.skills, protected.collect())?;
+    let host: &'static Host = Box::leak(Box::new(host));
+    let asks = args.agent.asks(answers)?;
+    let events = Events(events.map(|own| Arc::new(Mutex::new(own.file))));
     let runner = Runner::start(host, events.clone(), args.agent.quiet)?;
     let mut filter = Filter {
         args,
@@ -77,6 +82,18 @@ pub(crate) fn expand(args: &Expand) -> Result<u8, Failure> {
         None if refused || late.load(Ordering::Relaxed) => Ok(REFUSED),
         None => Ok(0),
     }
+}
+
+/// The answers and the events, opened before anything runs.
+fn own_files(
+    args: &Expand,
+    policy: &Policy,
+    skills: &[Arc<Skill>],
+) -> Result<(Option<OwnFile>, Option<OwnFile>), Failure> {
+    let writable = args.agent.writable(policy, skills);
+    let open = |path: &PathBuf| OwnFile::open("events", path, Access::Append, &writable);
+    let answers = args.agent.answers(&writable)?;
+    Ok((answers, args.events.as_ref().map(open).transpose()?))
 }
 
 struct Filter<'a> {
@@ -200,17 +217,6 @@ impl Out {
 struct Events(Option<Arc<Mutex<File>>>);
 
 impl Events {
-    fn open(path: Option<&Path>) -> Result<Self, Failure> {
-        let Some(path) = path else {
-            return Ok(Self(None));
-        };
-        let file = OpenOptions::new().append(true).create(true).open(path);
-        let file = file.map_err(|error| {
-            Failure::host(format!("events `{}`: {}", path.display(), plain(&error)))
-        })?;
-        Ok(Self(Some(Arc::new(Mutex::new(file)))))
-    }
-
     fn write(&self, marker: &Marker, ran: &Ran) -> Result<(), Failure> {
         let Some(file) = &self.0 else {
             return Ok(());

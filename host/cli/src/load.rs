@@ -3,7 +3,7 @@
 use crate::args::Load;
 use crate::ask::{self, tell_refused};
 use crate::failure::{Failure, INTERRUPTED, NOT_FOUND, REFUSED, report};
-use crate::{output, places, run, runtimes};
+use crate::{agent, output, places, run, runtimes};
 use serde_json::json;
 use skillrun::{Check, Decision, Error, Host, Live, Permit, Ran, Refusal, Request};
 use std::io::Write as _;
@@ -20,8 +20,13 @@ pub(crate) fn load(args: &Load) -> Result<u8, Failure> {
     // What will not run comes last, where nothing is rendered from; it is told of already.
     let requests = runs.chain(load.refused());
     let requests = requests.map(|request| args.agent.request(&policy, request));
-    let host: &Host = Box::leak(Box::new(places::host(&policy, &args.agent.skills)?));
-    let asks = args.agent.asks(std::slice::from_ref(skill))?;
+    let writable = args.agent.writable(&policy, std::slice::from_ref(skill));
+    let answers = args.agent.answers(&writable);
+    let answers = answers.map_err(|failure| agent::recorded(failure, skill.name()))?;
+    let protected = answers.iter().filter_map(|file| file.path.clone());
+    let host = places::host_protecting(&policy, &args.agent.skills, protected.collect())?;
+    let host: &Host = Box::leak(Box::new(host));
+    let asks = args.agent.asks(answers)?;
     let decisions = host.decide_all(&policy, requests.collect())?;
     let decisions = asks.settle(host, decisions)?;
     if !args.agent.quiet {

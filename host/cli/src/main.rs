@@ -15,6 +15,7 @@ mod failure;
 mod list;
 mod load;
 mod output;
+mod own_file;
 mod places;
 mod policy;
 mod prompt;

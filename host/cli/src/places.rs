@@ -63,7 +63,17 @@ pub(crate) fn own_policy() -> Option<PathBuf> {
 /// The host of this user. What steers it, now or later, is protected against the scripts it runs: policies, records, and
 /// the skills that a name or a section of the policy may mean.
 pub(crate) fn host(policy: &Policy, skills: &Skills) -> Result<Host, Failure> {
-    let mut protected: Vec<PathBuf> = config().into_iter().collect();
+    host_protecting(policy, skills, Vec::new())
+}
+
+/// The same with further files that no script may write.
+pub(crate) fn host_protecting(
+    policy: &Policy,
+    skills: &Skills,
+    further: Vec<PathBuf>,
+) -> Result<Host, Failure> {
+    let mut protected = further;
+    protected.extend(config());
     protected.extend(policy.source().map(Path::to_owned));
     // Where the records of trust are not to be relied on, none of these policies counts.
     let trusted = trusted()?.list().unwrap_or_default();

@@ -2,11 +2,14 @@
 
 use crate::args::{Run, Runtime};
 use crate::failure::{self, Failure, say};
+use crate::own_file::is_descriptor;
 use crate::{agent, places, runtimes};
+use skillrun::walk::{Links, WalkError, walk};
 use skillrun::{
     Chunk, Decision, Grant, Host, Limits, Live, Outcome, Paths, Policy, Request, Skill, Status,
     Stream, Tier, Utf8Decoder,
 };
+use std::fs::File;
 use std::future::Future;
 use std::io::{IsTerminal as _, Read as _, Write as _};
 use std::path::Path;
@@ -34,7 +37,8 @@ pub(crate) fn run(args: Run) -> Result<u8, Failure> {
     };
     let policy = places::policy(args.policy.as_deref(), &args.skills, untrusted);
     let policy = policy.map_err(|failure| agent::recorded(failure, &args.script))?;
-    let (policy, request) = request(&args, policy, &found.skill)?;
+    let wanted = request(&args, policy, &found.skill);
+    let (policy, request) = wanted.map_err(|failure| agent::recorded(failure, &args.script))?;
     // Taken apart piece by piece a host costs as much as a tenth of a short run; the end of the
     // process does it at once.
     let host: &Host = Box::leak(Box::new(places::host(&policy, &args.skills)?));
@@ -159,8 +163,10 @@ fn request(args: &Run, policy: Policy, skill: &Arc<Skill>) -> Result<(Policy, Re
     limits.fuel = args.fuel.or(limits.fuel);
     limits.check().map_err(limit)?;
 
-    request.input = args.input.as_deref().map(input).transpose()?;
+    let input = args.input.as_deref().map(|typed| input(typed, args.follow));
+    request.input = input.transpose()?;
     request.workspace = args.workspace.clone();
+    request.follow = args.follow;
     request.paths = if args.virtual_paths {
         Paths::Virtual
     } else {
@@ -193,19 +199,12 @@ fn variable(name: &str) -> Result<String, Failure> {
 }
 
 /// Reads the JSON of `--input`, at most one byte more than any run accepts.
-fn input(typed: &str) -> Result<serde_json::Value, Failure> {
+fn input(typed: &str, follow: bool) -> Result<serde_json::Value, Failure> {
     let most = skillrun::Limits::default().arguments;
     let text = match (typed, typed.strip_prefix('@')) {
         ("-", _) => read_limited(&mut std::io::stdin().lock(), most, "stdin")?,
         (_, Some(path)) => {
-            let fail = |error: std::io::Error| {
-                Failure::host(format!("input `{path}`: {}", failure::plain(&error)))
-            };
-            let meta = Path::new(path).metadata().map_err(fail)?;
-            if meta.is_dir() {
-                return Err(Failure::host(format!("input `{path}` is a directory")));
-            }
-            let mut file = std::fs::File::open(path).map_err(fail)?;
+            let mut file = open_input(path, follow)?;
             read_limited(&mut file, most, path)?
         }
         (text, None) => text.to_owned(),
@@ -214,6 +213,41 @@ fn input(typed: &str) -> Result<serde_json::Value, Failure> {
         Failure::host(format!("--input is not JSON: {error}"))
             .hint("quote it for your shell: --input '{\"key\": \"value\"}'")
     })
+}
+
+/// Opens the file of `--input @FILE`.
+fn open_input(path: &str, follow: bool) -> Result<File, Failure> {
+    let fail = |why: &dyn std::fmt::Display| Failure::host(format!("input `{path}`: {why}"));
+    let system = |error: std::io::Error| fail(&failure::plain(&error));
+    if is_descriptor(Path::new(path)) {
+        return File::open(path).map_err(system);
+    }
+    let links = match follow {
+        true => Links::All,
+        false => Links::System,
+    };
+    let found = match walk(Path::new(path), links) {
+        Ok(found) => found,
+        Err(error) => {
+            let WalkError::Link { target, .. } = &error else {
+                return Err(fail(&error));
+            };
+            let target = target.display();
+            return Err(Failure {
+                code: failure::REFUSED,
+                word: "refused",
+                message: format!("input `{path}` {error}"),
+                hint: Some(format!(
+                    "pass `@{target}` itself, or --follow if the link is yours"
+                )),
+            });
+        }
+    };
+    match found.metadata() {
+        meta if meta.is_dir() => Err(Failure::host(format!("input `{path}` is a directory"))),
+        meta if meta.is_file() => found.open(File::options().read(true)).map_err(system),
+        _ => Err(fail(&"is not a regular file").hint("pipe it: --input -")),
+    }
 }
 
 fn read_limited(from: &mut dyn std::io::Read, most: u64, name: &str) -> Result<String, Failure> {

@@ -31,6 +31,7 @@
 //! | `grant`, `limits`, `outcome` | what may be touched, how much, what came of it |
 //! | `skill` | a folder with a `SKILL.md`, its scripts, finding them |
 //! | `check`, `prompt` | what a skill is worth before it runs, and how a model is told of it |
+//! | `walk` | opening a path that a person named, without links that a script could have made |
 //! | `policy`, `request`, `decision` | what is allowed, what is wanted, whether it may run |
 //! | `approval` | what a person is asked, and what was approved |
 //! | `audit` | the record of runs and refusals, and whether it is as it was written |
@@ -63,6 +64,7 @@ mod runtime;
 mod skill;
 mod suggest;
 mod utf8;
+pub mod walk;
 
 pub use approval::{
     Answer, AnswerError, Approvals, Approved, AskedScript, Change, ChangedFile, Question,

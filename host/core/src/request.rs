@@ -21,6 +21,9 @@ pub struct Request {
     pub limits: Option<Limits>,
     /// A directory the script works in, readable and writable.
     pub workspace: Option<PathBuf>,
+    /// Whether symbolic links in the workspace's path, and in the paths of grants that a person typed, are followed
+    /// wherever they lie. Otherwise one that a script could have made is refused.
+    pub follow: bool,
     /// What it may touch besides; each must be in the policy.
     pub grants: Vec<Grant>,
     /// Variables with their values; each needs `env:NAME` in the policy.
@@ -67,6 +70,7 @@ impl Request {
             input: None,
             limits: None,
             workspace: None,
+            follow: false,
             grants: Vec::new(),
             env: Vec::new(),
             paths: Paths::Real,

@@ -2,6 +2,7 @@
 //! with `command`, an `answer`, and `sha256` if only those bytes are meant.
 
 use crate::failure::{Failure, plain};
+use crate::own_file::OwnFile;
 use serde_json::Value;
 use skillrun::{Answer, Question};
 use std::io::Read as _;
@@ -21,11 +22,11 @@ pub(crate) struct Prepared {
     answer: Answer,
 }
 
-pub(super) fn read(path: &Path) -> Result<Vec<Prepared>, Failure> {
+/// Reads the answers in an open file; `path` is its name for messages.
+pub(super) fn read(path: &Path, own: OwnFile) -> Result<Vec<Prepared>, Failure> {
     let fail = |why: String| Failure::host(format!("answers `{}`: {why}", path.display()));
     let mut text = String::new();
-    let file = std::fs::File::open(path).map_err(|error| fail(plain(&error)))?;
-    let mut some = file.take(MAX_BYTES + 1);
+    let mut some = own.file.take(MAX_BYTES + 1);
     some.read_to_string(&mut text)
         .map_err(|error| fail(plain(&error)))?;
     if text.len() as u64 > MAX_BYTES {

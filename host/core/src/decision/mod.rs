@@ -264,8 +264,8 @@ pub(crate) fn decide(
     grants.sort();
     grants.dedup();
     request::check_grants(rules, &request.subject, &grants)?;
-    request::check_env(&request.env)?;
-    let (mounts, workspace) = mounts::open_mounts(rules, &request, &grants)?;
+    request::check_env(&request.subject, &request.env)?;
+    let (mounts, workspace) = mounts::open_mounts(rules, &request, &mut grants)?;
     let (approval, native) = (rules.approval(), rules.native());
 
     let Request {

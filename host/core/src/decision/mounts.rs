@@ -5,8 +5,9 @@ use crate::files::{self, show};
 use crate::grant::Grant;
 use crate::policy::EffectiveRules;
 use crate::request::{Paths, Request, Subject};
-use cap_std::ambient_authority;
+use crate::walk::{Links, WalkError, walk};
 use cap_std::fs::Dir;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// A directory that a script sees.
@@ -30,11 +31,12 @@ impl Mount {
     }
 }
 
-/// Opens every directory that a script or a command will see; the skill's own comes first.
+/// Opens every directory that a script or a command will see; the skill's own comes first. Paths in `grants` become
+/// those of what was opened, so that approvals and the audit log hold the target of a link and not its name.
 pub(super) fn open_mounts(
     rules: &EffectiveRules<'_>,
     request: &Request,
-    grants: &[Grant],
+    grants: &mut Vec<Grant>,
 ) -> Result<(Vec<Mount>, Option<String>), Refusal> {
     let fail = |what: String, why: String| Refusal::new(Check::Request, format!("{what}: {why}"));
     let write_skill = grants
@@ -51,10 +53,14 @@ pub(super) fn open_mounts(
             only: None,
         });
     }
+    let links = match request.follow {
+        true => Links::All,
+        false => Links::System,
+    };
     let mut workspace = None;
     if let Some(path) = &request.workspace {
         let what = || format!("workspace `{}`", show(&path.display().to_string()));
-        let mount = open_mount(path, true).map_err(|why| fail(what(), why))?;
+        let mount = open_mount(path, true, links).map_err(|why| why.refusal(&what()))?;
         if mount.only.is_some() {
             return Err(fail(what(), "not a directory".into()));
         }
@@ -70,15 +76,21 @@ pub(super) fn open_mounts(
         workspace = Some(guest.clone());
         mounts.push(Mount { guest, ..mount });
     }
-    for grant in grants {
-        let (path, writable) = match grant {
+    for grant in grants.iter_mut() {
+        let (path, writable) = match &*grant {
             Grant::Read(path) => (path, false),
             Grant::Write(path) if path.as_os_str() != Grant::SKILL => (path, true),
             _ => continue,
         };
-        let mount = open_mount(path, writable).map_err(|why| fail(format!("`{grant}`"), why))?;
-        if !really_covers(rules, grant, &mount) {
-            let real = mount.real();
+        // A grant of the policy file names a tree. What was opened must lie in it, whatever links led there.
+        let links = match rules.typed().iter().any(|typed| typed.covers(grant)) {
+            true => links,
+            false => Links::All,
+        };
+        let mount = open_mount(path, writable, links);
+        let mount = mount.map_err(|why| why.refusal(&format!("`{}`", show(&grant.to_string()))))?;
+        let real = mount.real();
+        if !really_covers(rules, grant, &real) {
             let (shown, real) = (show(&grant.to_string()), show(&real.display().to_string()));
             return Err(Refusal::new(
                 Check::Grants,
@@ -89,54 +101,97 @@ pub(super) fn open_mounts(
                 if writable { "write" } else { "read" }
             )));
         }
-        mounts.push(mount);
+        *grant = match writable {
+            true => Grant::Write(real),
+            false => Grant::Read(real),
+        };
+        // Two links may lead to the same directory.
+        let shown = |mount: &Mount| (mount.guest.clone(), mount.only.clone(), mount.writable);
+        if !mounts.iter().any(|other| shown(other) == shown(&mount)) {
+            mounts.push(mount);
+        }
     }
+    grants.sort();
+    grants.dedup();
     Ok((mounts, workspace))
 }
 
-/// Whether what was opened lies where the policy's grant says, without any link: a link in a granted directory, or in
-/// the place of one, was perhaps laid by a script that may write around it.
-fn really_covers(rules: &EffectiveRules<'_>, wanted: &Grant, mount: &Mount) -> bool {
-    let real = mount.real();
+/// Whether what was opened lies where a grant says. Grants of the policy file are compared without links: a script
+/// that may write there could have created one. A grant that a person typed counts as typed, because the walk has
+/// checked its links.
+fn really_covers(rules: &EffectiveRules<'_>, wanted: &Grant, real: &Path) -> bool {
     let mut held = rules.grants().filter(|held| held.covers(wanted));
     held.any(|held| match held {
         Grant::Read(path) | Grant::Write(path) => real.starts_with(path),
         _ => false,
-    })
+    }) || rules.typed().contains(wanted)
+}
+
+/// Why something was not opened.
+enum Unopened {
+    Walk(WalkError),
+    Unfit(String),
+}
+
+impl Unopened {
+    fn refusal(self, what: &str) -> Refusal {
+        match self {
+            Self::Walk(WalkError::Link { ref target, .. }) => {
+                let target = show(&target.display().to_string());
+                let hint = format!("pass `{target}` itself, or --follow if the link is yours");
+                Refusal::new(Check::Grants, format!("{what} {self}")).hint(hint)
+            }
+            other => Refusal::new(Check::Request, format!("{what}: {other}")),
+        }
+    }
+}
+
+impl std::fmt::Display for Unopened {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Walk(error) => error.fmt(f),
+            Self::Unfit(why) => f.write_str(why),
+        }
+    }
+}
+
+impl From<std::io::Error> for Unopened {
+    fn from(error: std::io::Error) -> Self {
+        Self::Unfit(files::plain(&error))
+    }
 }
 
 /// Opens a directory, or the directory around a single file.
-fn open_mount(path: &Path, writable: bool) -> Result<Mount, String> {
-    let plain = |error: std::io::Error| files::plain(&error);
-    let meta = path.metadata().map_err(plain)?;
-    let (folder, only) = if meta.is_dir() {
-        (path.to_owned(), None)
-    } else if meta.is_file() {
-        let file = path.canonicalize().map_err(plain)?;
-        let name = file
-            .file_name()
-            .and_then(|name| name.to_str())
-            .map(str::to_owned);
-        let folder = file.parent().map(Path::to_owned);
-        (
-            folder.ok_or("not a directory")?,
-            Some(name.ok_or("its name is not UTF-8")?),
-        )
-    } else {
-        return Err("neither a file nor a directory".into());
+fn open_mount(path: &Path, writable: bool, links: Links) -> Result<Mount, Unopened> {
+    let unfit = |why: &str| Unopened::Unfit(why.to_owned());
+    let mut walked = walk(path, links).map_err(Unopened::Walk)?;
+    let (is_dir, is_file) = (walked.metadata().is_dir(), walked.metadata().is_file());
+    let (folder, only) = match walked.found.take() {
+        _ if is_dir => (walked.into_handle(), None),
+        Some((folder, name)) if is_file => {
+            let name = name.into_string();
+            (
+                folder,
+                Some(name.map_err(|_| unfit("its name is not UTF-8"))?),
+            )
+        }
+        _ => return Err(unfit("neither a file nor a directory")),
     };
-    // What is compared later is where the opened directory is, not where its name led before.
-    let dir = Dir::open_ambient_dir(&folder, ambient_authority()).map_err(plain)?;
-    let host = files::real_path(&dir).map_err(plain)?;
+    let dir = Dir::from_std_file(File::from(folder));
+    let host = files::real_path(&dir)?;
     let kernel = ["/proc", "/sys", "/dev"];
     if host == Path::new("/") || kernel.iter().any(|own| host.starts_with(own)) {
-        return Err("it holds the kernel's own files; name the folders that are needed".into());
+        return Err(unfit(
+            "it holds the kernel's own files; name the folders that are needed",
+        ));
     }
-    let guest = host.to_str().ok_or("its path is not UTF-8")?.to_owned();
+    let guest = host
+        .to_str()
+        .ok_or_else(|| unfit("its path is not UTF-8"))?;
     Ok(Mount {
+        guest: guest.to_owned(),
         dir,
         host,
-        guest,
         writable,
         only,
     })

@@ -5,7 +5,7 @@ use crate::files::show;
 use crate::grant::Grant;
 use crate::limits::{Limits, show_bytes, show_duration};
 use crate::policy::EffectiveRules;
-use crate::programs::PATH;
+use crate::programs::{PATH, safe_variables};
 use crate::request::{Request, Subject, Tier};
 use crate::skill::{Language, Script};
 
@@ -185,11 +185,16 @@ pub(super) fn check_grants(
     }
 }
 
-/// The variables that say where a script is are not the caller's to change.
-pub(super) fn check_env(env: &[(String, String)]) -> Result<(), Refusal> {
+/// The caller may change neither the variables that say where a script is, nor those that keep a command from
+/// executing what it finds.
+pub(super) fn check_env(subject: &Subject, env: &[(String, String)]) -> Result<(), Refusal> {
+    let safe = match subject {
+        Subject::Command(name) => safe_variables(name),
+        _ => Vec::new(),
+    };
     let refuse = |message: String| Err(Refusal::new(Check::Grants, message));
     for (name, value) in env {
-        if OWN_VARIABLES.contains(&name.as_str()) {
+        if OWN_VARIABLES.contains(&name.as_str()) || safe.iter().any(|(own, _)| own == name) {
             return refuse(format!("the variable `{name}` is set by skillrun"));
         }
         if value.contains('\0') || name.contains(['\0', '=']) || name.is_empty() {

@@ -75,6 +75,11 @@ impl<'a> EffectiveRules<'a> {
         all.chain(own.unwrap_or_default()).chain(&self.policy.typed)
     }
 
+    /// The grants that a person typed.
+    pub(crate) fn typed(&self) -> &'a [Grant] {
+        &self.policy.typed
+    }
+
     /// Whether it holds a grant that covers `wanted`.
     pub fn allows(&self, wanted: &Grant) -> bool {
         self.grants().any(|grant| grant.covers(wanted))

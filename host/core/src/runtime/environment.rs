@@ -1,7 +1,7 @@
 //! What a script finds in its environment, whatever executes it.
 
 use crate::decision::{Checked, Permit};
-use crate::programs::PATH;
+use crate::programs::{PATH, safe_variables};
 
 /// Where a script sees its scratch directory.
 const SCRATCH: &str = "/tmp";
@@ -38,6 +38,9 @@ pub(crate) fn environment(permit: &Permit, scratch: &str) -> Vec<(String, String
         .collect();
     if !permit.env.iter().any(|(name, _)| name == "TZ") {
         all.push(("TZ".into(), "UTC".into()));
+    }
+    if let Checked::Command(command) = &permit.subject {
+        all.extend(safe_variables(&command.name));
     }
     all.extend(permit.env.iter().cloned());
     all

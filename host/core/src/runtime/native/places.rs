@@ -4,7 +4,7 @@ use crate::decision::{Checked, Mount, Permit};
 use crate::error::Error;
 use crate::files::{plain, show};
 use crate::runtime::sealed::{self, Sealed};
-use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 use skillrun_confine::{Backend, Place, What};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -160,7 +160,12 @@ fn open_mount(mount: &Mount) -> io::Result<OwnedFd> {
         None => Ok(mount.dir.try_clone()?.into_std_file().into()),
         Some(name) => {
             let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            Ok(openat(&mount.dir, name, flags, Mode::empty())?)
+            let handle = openat(&mount.dir, name, flags, Mode::empty())?;
+            // A link created there since the decision is not what was granted.
+            match FileType::from_raw_mode(fstat(&handle)?.st_mode) {
+                FileType::RegularFile => Ok(handle),
+                _ => Err(io::Error::other("is no longer a file")),
+            }
         }
     }
 }
