@@ -144,8 +144,7 @@ impl Confinement {
     ///
     /// Needs a tokio runtime with I/O.
     pub fn start(&self, job: Job) -> Result<Running, Unable> {
-        let (plan, handles) = plan(self.backend(), job)?;
-        let absent = watched(&plan, &handles)?;
+        let (plan, handles, absent) = plan(self.backend(), job)?;
         let handles: Vec<BorrowedFd<'_>> = handles.iter().map(OwnedFd::as_fd).collect();
         let (theirs, ours) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
             .map_err(|error| unable("make a pipe", error.into()))?;
@@ -249,8 +248,8 @@ impl Running {
     }
 }
 
-/// What a job comes to in a backend, and the handles that go with it.
-fn plan(backend: Backend, job: Job) -> Result<(Plan, Vec<OwnedFd>), Unable> {
+/// What a job comes to in a backend, the handles that go with it, and the paths that must stay absent.
+fn plan(backend: Backend, job: Job) -> Result<(Plan, Vec<OwnedFd>, AbsentPaths), Unable> {
     let unable = |step: &str, why: String| Unable {
         step: step.into(),
         why,
@@ -267,9 +266,11 @@ fn plan(backend: Backend, job: Job) -> Result<(Plan, Vec<OwnedFd>), Unable> {
     let mut handles = Vec::new();
     let mut places = Vec::new();
     let mut protected = Vec::new();
+    let mut numbers = Vec::new();
     for place in job.places {
         let contents = match place.what {
             What::Open(handle) => {
+                numbers.push(Some(handles.len()));
                 handles.push(handle);
                 None
             }
@@ -277,7 +278,10 @@ fn plan(backend: Backend, job: Job) -> Result<(Plan, Vec<OwnedFd>), Unable> {
                 protected.push((place.at, path));
                 continue;
             }
-            What::Contents(contents) => Some(contents),
+            What::Contents(contents) => {
+                numbers.push(None);
+                Some(contents)
+            }
         };
         places.push(skillrun_keeper::Place {
             at: bytes(&place.at),
@@ -286,6 +290,7 @@ fn plan(backend: Backend, job: Job) -> Result<(Plan, Vec<OwnedFd>), Unable> {
         });
     }
     let absent = absent(&places, protected);
+    let watched = watched(&absent, &handles, &numbers)?;
     handles.push(job.scratch.handle);
     let script = job.script.map(|script| {
         let copy = sealed("script", &script.contents);
@@ -323,7 +328,7 @@ fn plan(backend: Backend, job: Job) -> Result<(Plan, Vec<OwnedFd>), Unable> {
         filter: filter(backend, job.network, Memory::InGroup),
         filter_without_group: filter(backend, job.network, Memory::InProcesses),
     };
-    Ok((plan, handles))
+    Ok((plan, handles, watched))
 }
 
 /// Protected paths that do not exist, by the places in which the program could create them.
@@ -349,14 +354,17 @@ fn absent(places: &[skillrun_keeper::Place], protected: Vec<(PathBuf, PathBuf)>)
     absent
 }
 
-/// What the host looks up itself, should the keeper be killed before it could.
-fn watched(plan: &Plan, handles: &[OwnedFd]) -> Result<AbsentPaths, Unable> {
+/// What the host looks up itself, should the keeper be killed before it could; `numbers` are those of the
+/// places' handles.
+fn watched(
+    absent: &[Absent],
+    handles: &[OwnedFd],
+    numbers: &[Option<usize>],
+) -> Result<AbsentPaths, Unable> {
     let mut watched = AbsentPaths::default();
-    for Absent { place, below, path } in &plan.absent {
-        // Only places that are open have handles.
-        let before = plan.places.iter().take(*place);
-        let number = before.filter(|place| place.contents.is_none()).count();
-        let Some(handle) = handles.get(number) else {
+    for Absent { place, below, path } in absent {
+        let number = numbers.get(*place).copied().flatten();
+        let Some(handle) = number.and_then(|number| handles.get(number)) else {
             continue;
         };
         let added = watched.add(handle.as_fd(), below, path);
@@ -404,7 +412,7 @@ fn try_out(keeper: &mut Keeper, backend: Backend, places: Vec<Place>) -> Result<
             open_files: 64,
         },
     };
-    let (mut plan, handles) = plan(backend, job)?;
+    let (mut plan, handles, _) = plan(backend, job)?;
     plan.arguments.clear();
     let handles: Vec<BorrowedFd<'_>> = handles.iter().map(OwnedFd::as_fd).collect();
     keeper.send(&plan, nothing.as_fd(), &handles)?;
