@@ -17,14 +17,13 @@ mod terminal;
 
 use crate::failure::{Failure, say};
 use crate::own_file::OwnFile;
-
 use answers::Prepared;
 use question::{all_arguments, difference, text};
 use sheet::Window;
 use skillrun::{Answer, AnswerError, Check, Decision, Host, Question, Refusal};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use terminal::{Heard, Terminal};
 
 /// Somebody wants the command to end.
@@ -139,9 +138,9 @@ enum Said {
 
 fn ask(terminal: &mut Terminal, question: &Question) -> Result<Said, Failure> {
     let patience = Duration::from_secs(question.timeout_seconds);
-    let until = std::time::Instant::now() + patience;
+    let until = Instant::now() + patience;
     let mut more: Option<fn(&Question, Window) -> String> = None;
-    'show: loop {
+    loop {
         let window = terminal.window();
         let asked = text(question, window);
         let shown = more.map(|more| more(question, window));
@@ -154,24 +153,16 @@ fn ask(terminal: &mut Terminal, question: &Question) -> Result<Said, Failure> {
             true => page::pages(&texts, &asked.options, window),
             false => vec![texts.concat() + &asked.options],
         };
-        let mut line = String::new();
-        for (at, page) in pages.iter().enumerate() {
-            let left = until.saturating_duration_since(std::time::Instant::now());
-            line = match terminal.hear(page, window, left)? {
-                Heard::Line(line) => line,
-                Heard::Resized => continue 'show,
-                Heard::Interrupted => {
-                    stop();
-                    return Ok(Said::Answer(Answer::No));
-                }
-                Heard::Stopped => return Ok(Said::Nothing(STOPPED_WHY)),
-                Heard::Nothing => return Ok(Said::Nothing("nobody answered in time")),
-            };
-            // Only somebody who has seen all of it can say yes.
-            if at + 1 < pages.len() && !line.is_empty() {
+        let line = match hear_pages(terminal, &pages, window, until)? {
+            Heard::Line(line) => line,
+            Heard::Resized => continue,
+            Heard::Interrupted => {
+                stop();
                 return Ok(Said::Answer(Answer::No));
             }
-        }
+            Heard::Stopped => return Ok(Said::Nothing(STOPPED_WHY)),
+            Heard::Nothing => return Ok(Said::Nothing("nobody answered in time")),
+        };
         return Ok(Said::Answer(match line.to_ascii_lowercase().as_str() {
             "y" | "yes" => Answer::YesOnce,
             "s" => Answer::YesInSession,
@@ -193,6 +184,30 @@ fn ask(terminal: &mut Terminal, question: &Question) -> Result<Said, Failure> {
     }
 }
 
+/// Shows pages one after the other and waits for the answer to the last. Only somebody who has seen all of them can
+/// say yes: whatever is typed below an earlier page is no.
+fn hear_pages(
+    terminal: &mut Terminal,
+    pages: &[String],
+    window: Window,
+    until: Instant,
+) -> std::io::Result<Heard> {
+    let mut heard = Heard::Nothing;
+    for (at, page) in pages.iter().enumerate() {
+        heard = terminal.hear(
+            page,
+            window,
+            until.saturating_duration_since(Instant::now()),
+        )?;
+        match &heard {
+            Heard::Line(line) if at + 1 == pages.len() || line.is_empty() => {}
+            Heard::Line(_) => return Ok(Heard::Line("no".into())),
+            _ => return Ok(heard),
+        }
+    }
+    Ok(heard)
+}
+
 /// Tells whoever cannot be asked what would help.
 pub(crate) fn tell_refused(decisions: &[Decision]) {
     for decision in decisions {
@@ -210,12 +225,20 @@ pub(crate) fn confirm(text: &str, prompt: &str) -> Result<Option<bool>, Failure>
     let Some(mut terminal) = Terminal::open() else {
         return Ok(None);
     };
-    terminal.reset()?;
-    terminal.print(text)?;
-    let heard = terminal.hear(prompt, CONFIRM_WITHIN)?;
-    let yes = |line: String| matches!(line.to_ascii_lowercase().as_str(), "y" | "yes");
-    Ok(Some(match heard {
-        Heard::Line(line) => yes(line),
-        Heard::Interrupted | Heard::Stopped | Heard::Nothing => false,
-    }))
+    let until = Instant::now() + CONFIRM_WITHIN;
+    loop {
+        let window = terminal.window();
+        let pages = match terminal.has_pages() {
+            true => page::pages(&[text], prompt, window),
+            false => vec![format!("{text}{prompt}")],
+        };
+        let yes = |line: String| matches!(line.to_ascii_lowercase().as_str(), "y" | "yes");
+        return Ok(Some(
+            match hear_pages(&mut terminal, &pages, window, until)? {
+                Heard::Line(line) => yes(line),
+                Heard::Resized => continue,
+                Heard::Interrupted | Heard::Stopped | Heard::Nothing => false,
+            },
+        ));
+    }
 }
