@@ -191,7 +191,10 @@ fn parse_host(value: &str) -> Result<(String, Option<u16>), String> {
         }
         _ => (value, None),
     };
-    let name = host.strip_prefix("*.").unwrap_or(host);
+    // One dot may end a name. It must not end the wildcard: `*.` is no `*`.
+    let below = host.strip_prefix("*.");
+    let name = below.unwrap_or(host);
+    let name = name.strip_suffix('.').unwrap_or(name);
     let address = name.strip_prefix('[').map(|rest| rest.strip_suffix(']'));
     let address = address.map(|inner| inner.is_some_and(|inner| inner.parse::<Ipv6Addr>().is_ok()));
     if address == Some(false) {
@@ -202,10 +205,12 @@ fn parse_host(value: &str) -> Result<(String, Option<u16>), String> {
         || name
             .bytes()
             .all(|b| b.is_ascii_alphanumeric() || b"-._".contains(&b));
-    if name.is_empty() || !plain || (name == "*" && host != "*") {
+    let gap = name.split('.').any(str::is_empty);
+    if gap || !plain || (name == "*" && below.is_some()) {
         return Err("a host is a name, an address, `*`, or `*.` and a name".into());
     }
-    Ok((host.trim_end_matches('.').to_ascii_lowercase(), port))
+    let wildcard = below.map_or("", |_| "*.");
+    Ok((format!("{wildcard}{name}").to_ascii_lowercase(), port))
 }
 
 /// `*.example.com` covers `a.example.com` and not `example.com` or `badexample.com`.
@@ -273,6 +278,14 @@ mod tests {
             "net:x:0",
             "net:x:70000",
             "net:*.*",
+            "net:.",
+            "net:..:80",
+            "net:*.",
+            "net:*..",
+            "net:*...:443",
+            "net:a..",
+            "net:a..b",
+            "net:.a",
             "run:/bin/sh",
             "run:git status",
             "run:*",
@@ -320,6 +333,7 @@ mod tests {
             ("net:a.example.com", true),
             ("net:a.b.example.com:443", true),
             ("net:A.EXAMPLE.COM", true),
+            ("net:a.example.com.:443", true),
             ("net:example.com", false),
             ("net:badexample.com", false),
             ("net:example.com.evil.org", false),

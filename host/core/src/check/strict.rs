@@ -176,7 +176,9 @@ impl<'a> Reader<'a> {
             Some(Ok(event)) => Ok(event),
             Some(Err(error)) => {
                 let message = format!("the front matter is not valid YAML: {}", error.info());
-                let line = error.marker().line();
+                // What is missing at the end is missed on a line that is not there.
+                let lines = self.source.iter().filter(|c| **c == '\n').count() + 1;
+                let line = error.marker().line().min(lines);
                 Err(broken(&rules::YAML_INVALID, line, message))
             }
             None => Ok((Event::StreamEnd, Span::empty(Marker::new(0, 1, 0)))),
@@ -311,4 +313,19 @@ fn stray(line: usize) -> Broken {
 /// The characters that YAML has.
 fn is_printable(c: char) -> bool {
     matches!(c, '\t' | '\n' | '\r' | ' '..='~' | '\u{85}' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fields;
+
+    #[test]
+    fn an_error_is_on_a_line_that_is_there() {
+        let broken = fields("---\nname: x\nor---").unwrap_err();
+        assert_eq!(broken.line, Some(3));
+        assert_eq!(
+            broken.message,
+            "the front matter is not valid YAML: simple key expected"
+        );
+    }
 }
