@@ -11,7 +11,6 @@ trials! {
     a_skill_changed_between_the_yes_and_the_run_does_not_run,
     a_yes_is_for_one_workspace,
     a_workspace_whose_name_reads_like_a_grant_is_another_question,
-    workspaces_whose_names_are_not_text_are_told_apart,
     runs_in_different_workspaces_are_different_questions,
     names_that_are_not_text_and_rights_to_execute_count_as_changes,
 }
@@ -180,25 +179,6 @@ fn a_workspace_whose_name_reads_like_a_grant_is_another_question() {
     let shown = format!("\"write:{}\\nwrite:{}\"\n", "{root}/a", "{root}/b");
     assert!(end.stdout.ends_with(&shown), "{}", end.stdout);
     assert_eq!(end.stdout.lines().count(), 1);
-}
-
-fn workspaces_whose_names_are_not_text_are_told_apart() {
-    use std::ffi::OsStr;
-    use std::os::unix::ffi::OsStrExt as _;
-    let place = Place::with_script(ADDS);
-    let odd = |byte: u8| place.root().join(OsStr::from_bytes(&[b'w', byte]));
-    let within = |byte: u8| Request {
-        workspace: Some(odd(byte)),
-        ..request(&place, "main.py")
-    };
-    for byte in [0xff, 0xfe] {
-        std::fs::create_dir(odd(byte)).unwrap();
-    }
-    let (host, policy) = (host(&place), Policy::default());
-    let question = open(&host, &policy, within(0xff));
-    answered(&host, &question, Answer::YesInSession);
-    assert!(is_permitted(&host, &policy, within(0xff)));
-    assert!(!is_permitted(&host, &policy, within(0xfe)));
 }
 
 fn runs_in_different_workspaces_are_different_questions() {

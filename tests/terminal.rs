@@ -336,7 +336,7 @@ fn frame(rows: usize) -> String {
         ),
         ("rows of single width", &single),
     ];
-    steps.map(|(_, bytes)| bytes).concat() + "\u{1b}[2J\u{1b}[H"
+    steps.map(|(_, bytes)| bytes).concat() + "\u{1b}[H\u{1b}[J"
 }
 
 const END: &str = "\u{18}\u{1b}\\\u{1b}\u{3}\u{1b}<";
@@ -399,7 +399,8 @@ fn the_screen_before_a_question_comes_back_after_it() {
     let colours = frame(0);
     let colours = colours.split("\u{1b}]2;").next().unwrap();
     let colours = &colours[colours.find("\u{1b}]R").unwrap()..];
-    let closes = format!("{END}{MODES}{colours}\u{1b}[r\u{1b}[2J\u{1b}[?1049l{MODES}\u{1b}[23;0t");
+    let closes =
+        format!("{END}{MODES}{colours}\u{1b}[r\u{1b}[H\u{1b}[J\u{1b}[?1049l{MODES}\u{1b}[23;0t");
     let place = place(DESCRIPTION, "print('it', 'ran')\n");
     let seen = load(&place, b"", &[(ASKS, b"y\r")]);
     assert_eq!(seen.text.matches(&closes).count(), 1, "{:?}", seen.text);
@@ -684,9 +685,9 @@ fn all_arguments_are_shown_on_request() {
     let (first, all) = seen.text.split_once(asks).unwrap();
     // The pages without what stands between them.
     let (all, rest) = all.split_once(one.as_str()).unwrap();
-    let all = &all[all.rfind("\u{1b}[H").unwrap() + 3..];
+    let all = &all[all.rfind("\u{1b}[J").unwrap() + 3..];
     let (rest, asked) = rest.split_once(two.as_str()).unwrap();
-    let all = format!("{all}{}", &rest[rest.rfind("\u{1b}[H").unwrap() + 3..]);
+    let all = format!("{all}{}", &rest[rest.rfind("\u{1b}[J").unwrap() + 3..]);
     assert!(first.contains("\"a\" … and 7 more\r\n"), "{first}");
     assert!(!first.contains("rm -r"), "{first}");
     let all = all.replace("\r\n            ", "");

@@ -304,14 +304,15 @@ fn replaced(language: &Language, way: Way) {
 /// The script is a link: some interpreters open what it leads to.
 fn linked(language: &Language, way: Way) {
     let place = skill_of(language);
+    let name = language.script.replace("main", "real");
     let (script, real) = (
         place.path(&format!("skill/scripts/{}", language.script)),
-        place.path(&format!("skill/real/{}", language.script)),
+        place.path(&format!("skill/lib/{name}")),
     );
     let other = place.write("other", (language.prints)("other"));
-    fs::create_dir(place.path("skill/real")).unwrap();
+    fs::create_dir(place.path("skill/lib")).unwrap();
     fs::rename(&script, &real).unwrap();
-    std::os::unix::fs::symlink(format!("../real/{}", language.script), &script).unwrap();
+    std::os::unix::fs::symlink(format!("../lib/{name}"), &script).unwrap();
     let end = hooked(language, way, &place, || {
         fs::rename(&other, &real).unwrap();
     });

@@ -69,7 +69,11 @@ pub(crate) fn approvals(args: &Approvals) -> Result<u8, Failure> {
 fn line(one: &Approved) -> String {
     let grants = match one.grants.as_slice() {
         [] => "no grants".to_owned(),
-        some => some.iter().map(grant).collect::<Vec<_>>().join(" "),
+        some => some
+            .iter()
+            .map(|one| grant(one))
+            .collect::<Vec<_>>()
+            .join(" "),
     };
     let world = match one.world.as_str() {
         "" => String::new(),
@@ -87,7 +91,7 @@ fn line(one: &Approved) -> String {
 }
 
 /// A grant as one word: a path with a blank in it must not look like two grants.
-fn grant(grant: &String) -> String {
+fn grant(grant: &str) -> String {
     match grant.contains(char::is_whitespace) {
         true => format!("\"{}\"", skillrun::show_name(grant)),
         false => skillrun::show_name(grant),

@@ -85,7 +85,7 @@ pub(super) fn frame(text: &str, window: Window) -> String {
         // A row of double width would show half of its text.
         frame.push_str(&format!("\u{1b}[{row};1H\u{1b}#5"));
     }
-    frame.push_str("\u{1b}[2J\u{1b}[H");
+    frame.push_str("\u{1b}[H\u{1b}[J");
     frame.push_str(text);
     // The last thing that is drawn: from here on, keys are an answer to it.
     frame.push_str("\u{1b}[?25h");
@@ -94,7 +94,7 @@ pub(super) fn frame(text: &str, window: Window) -> String {
 
 /// Returns to what was on the screen before the question.
 pub(super) fn close() -> String {
-    let alternate = [END, MODES, COLOURS, "\u{1b}[r\u{1b}[2J"];
+    let alternate = [END, MODES, COLOURS, "\u{1b}[r\u{1b}[H\u{1b}[J"];
     let before = ["\u{1b}[?1049l", MODES, TITLE_BEFORE];
     [alternate.concat(), before.concat()].concat()
 }

@@ -183,7 +183,8 @@ impl Terminal {
                 // Ctrl-D, Ctrl-\, Escape.
                 0x04 | 0x1c | 0x1b => break Heard::Line(String::new()),
                 0x7f | 0x08 => {
-                    if line.pop().is_some() && self.plain {
+                    let is_erased = line.pop().is_some();
+                    if is_erased && self.plain {
                         self.print("\u{8} \u{8}")?;
                     }
                 }

@@ -59,7 +59,7 @@ fn watch_over(
     let listener = room.listener.take();
     let listener = listener.ok_or_else(|| Unable::new("enter a room", "it was entered before"))?;
     let mut watch = Watch::new(keeper, plan, room.first(), listener, seals, absent)?;
-    watch.from_program = Some(room.from_program().step("watch the program")?);
+    watch.from_program = Some(room.socket().step("watch the program")?);
     watch.script = script;
     let mut why = watch.until_it_ends();
     // What the kernel ends with the first process is counted nowhere.

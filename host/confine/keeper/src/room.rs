@@ -138,7 +138,7 @@ impl Room {
     }
 
     /// Where the program sends what the keeper needs to watch it.
-    pub(crate) fn from_program(&self) -> io::Result<OwnedFd> {
+    pub(crate) fn socket(&self) -> io::Result<OwnedFd> {
         Ok(self.door.try_clone()?.into())
     }
 

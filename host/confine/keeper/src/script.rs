@@ -77,8 +77,9 @@ impl Opens {
         let longest = self.paths.iter().map(Vec::len).max().unwrap_or(0);
         let mut path = vec![0; longest];
         let read = match sys::read_memory(call, &mut path) {
-            // Root without all rights may look at it as the program's user, which this call does not take into account.
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            // Root without all rights may look at it as the program's user, which only this file takes into account;
+            // and a container may forbid the call.
+            Err(error) if is_forbidden(&error) => {
                 let memory = File::open(format!("/proc/{}/mem", call.process))?;
                 memory.read_at(&mut path, call.path)?
             }
@@ -94,6 +95,13 @@ impl Opens {
         let script = File::open(format!("/proc/self/fd/{}", self.script.as_raw_fd()))?;
         sys::answer_with_handle(self.calls.as_fd(), call, script.as_fd())
     }
+}
+
+fn is_forbidden(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported
+    )
 }
 
 impl AsFd for Opens {

@@ -58,6 +58,8 @@ pub(crate) struct Test(u8, Is);
 pub(crate) enum Is {
     /// Its lower half, which is all that the kernel takes of it, is this.
     Equal(u32),
+    /// Its lower half is anything but this.
+    Not(u32),
     /// Its lower half has none of these bits.
     Without(u32),
     /// It is an address, and none.

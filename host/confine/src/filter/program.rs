@@ -158,12 +158,15 @@ fn all_hold(tests: &[Test]) -> Vec<Instruction> {
     let checks: Vec<Check> = tests.iter().flat_map(checks).collect();
     let mut left: usize = checks.iter().map(|check| check.load.len() + 1).sum();
     let mut code = Vec::new();
-    for Check { load, value } in checks {
+    for Check { load, value, equal } in checks {
         left -= load.len() + 1;
         code.extend(load);
         // The lists of the table are short; the kernel refuses a jump out of the program.
         let out = u8::try_from(left + 1).unwrap_or(u8::MAX);
-        code.push(branch(IF_EQUAL, value, 0, out));
+        code.push(match equal {
+            true => branch(IF_EQUAL, value, 0, out),
+            false => branch(IF_EQUAL, value, out, 0),
+        });
     }
     code
 }
@@ -172,15 +175,25 @@ fn all_hold(tests: &[Test]) -> Vec<Instruction> {
 struct Check {
     load: Vec<Instruction>,
     value: u32,
+    /// Whether it must be the same.
+    equal: bool,
 }
 
 fn checks(test: &Test) -> Vec<Check> {
     // The lower half comes first on every architecture here.
     let low = ARGUMENTS + 8 * u32::from(test.0);
-    let check = |load, value| Check { load, value };
+    let check = |load, value| Check {
+        load,
+        value,
+        equal: true,
+    };
     let at = |place| vec![plain(LOAD, place)];
     match test.1 {
         Is::Equal(value) => vec![check(at(low), value)],
+        Is::Not(value) => vec![Check {
+            equal: false,
+            ..check(at(low), value)
+        }],
         Is::Without(mask) => vec![check(vec![plain(LOAD, low), plain(AND, mask)], 0)],
         Is::Null => vec![check(at(low + 4), 0), check(at(low), 0)],
     }

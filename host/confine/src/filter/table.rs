@@ -42,9 +42,6 @@ const SHARED: u32 = libc::MAP_SHARED as u32;
 /// The flags with which opening makes a file; without them the mode is whatever is in a register.
 const MAKES: u32 = (libc::O_CREAT | libc::O_TMPFILE & !libc::O_DIRECTORY) as u32;
 
-/// The level of settings that every kind of socket has.
-const SOCKET: Is = Is::Equal(libc::SOL_SOCKET as u32);
-
 /// The calls by which interpreters open a file only to read it: every one that is reported costs a round trip to
 /// the keeper. One with a directory's handle is not; programs that walk through directories make
 /// those. `openat2` and `io_uring_*` are not among the calls that a program may make.
@@ -84,16 +81,7 @@ pub(super) const ALLOWED: &[Entry] = &[
     )
     .only(Where::NoGroup)
     .calls(calls![SYS_fcntl])
-    .when(&[
-        &[Test(1, Is::Without(!0xff))],
-        &[Test(1, Is::Equal(libc::F_SETLEASE as u32))],
-        &[Test(1, Is::Equal(libc::F_GETLEASE as u32))],
-        &[Test(1, Is::Equal(libc::F_NOTIFY as u32))],
-        &[Test(1, Is::Equal(libc::F_DUPFD_CLOEXEC as u32))],
-        &[Test(1, Is::Equal(libc::F_GETPIPE_SZ as u32))],
-        &[Test(1, Is::Equal(libc::F_ADD_SEALS as u32))],
-        &[Test(1, Is::Equal(libc::F_GET_SEALS as u32))],
-    ])
+    .when(&[&[Test(1, Is::Not(libc::F_SETPIPE_SZ as u32))]])
     .otherwise(libc::EPERM),
     Entry::new("files by name: Landlock says which")
         .calls(calls![
@@ -269,23 +257,13 @@ pub(super) const ALLOWED: &[Entry] = &[
     .only(Where::NoGroup)
     .calls(calls![SYS_setsockopt])
     .when(&[
-        &[Test(1, Is::Equal(libc::IPPROTO_IP as u32))],
-        &[Test(1, Is::Equal(libc::IPPROTO_TCP as u32))],
-        &[Test(1, Is::Equal(libc::IPPROTO_UDP as u32))],
-        &[Test(1, Is::Equal(libc::IPPROTO_IPV6 as u32))],
-        &[Test(1, Is::Equal(libc::SOL_NETLINK as u32))],
-        &[Test(1, SOCKET), Test(2, Is::Equal(libc::SO_REUSEADDR as u32))],
-        &[Test(1, SOCKET), Test(2, Is::Equal(libc::SO_REUSEPORT as u32))],
-        &[Test(1, SOCKET), Test(2, Is::Equal(libc::SO_BROADCAST as u32))],
-        &[Test(1, SOCKET), Test(2, Is::Equal(libc::SO_KEEPALIVE as u32))],
-        &[Test(1, SOCKET), Test(2, Is::Equal(libc::SO_OOBINLINE as u32))],
-        &[Test(1, SOCKET), Test(2, Is::Equal(libc::SO_LINGER as u32))],
-        &[Test(1, SOCKET), Test(2, Is::Equal(libc::SO_PASSCRED as u32))],
-        &[Test(1, SOCKET), Test(2, Is::Equal(libc::SO_PRIORITY as u32))],
-        &[Test(1, SOCKET), Test(2, Is::Equal(libc::SO_RCVLOWAT as u32))],
-        &[Test(1, SOCKET), Test(2, Is::Equal(libc::SO_RCVTIMEO as u32))],
-        &[Test(1, SOCKET), Test(2, Is::Equal(libc::SO_SNDTIMEO as u32))],
-        &[Test(1, SOCKET), Test(2, Is::Equal(libc::SO_TIMESTAMP as u32))],
+        &[Test(1, Is::Not(libc::SOL_SOCKET as u32))],
+        &[
+            Test(2, Is::Not(libc::SO_SNDBUF as u32)),
+            Test(2, Is::Not(libc::SO_RCVBUF as u32)),
+            Test(2, Is::Not(libc::SO_SNDBUFFORCE as u32)),
+            Test(2, Is::Not(libc::SO_RCVBUFFORCE as u32)),
+        ],
     ])
     .otherwise(libc::EPERM),
     Entry::new("the internet, and asking the kernel for its addresses")

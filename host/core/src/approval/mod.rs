@@ -361,21 +361,12 @@ fn source_of(permit: &Permit) -> Option<&[u8]> {
 
 /// What a yes is given to: the grants, and the workspace, which is as much as one.
 fn asked_for(permit: &Permit) -> Vec<Grant> {
-    let workspace = workspace(permit).map(Path::to_owned);
+    let workspace = permit.workspace_path().map(PathBuf::from);
     let mut all = permit.grants.clone();
     all.extend(workspace.map(Grant::Write));
     all.sort();
     all.dedup();
     all
-}
-
-/// The workspace by its real path; as text, two paths could read the same.
-fn workspace(permit: &Permit) -> Option<&Path> {
-    let guest = permit.workspace.as_ref()?;
-    let own = usize::from(permit.skill_mount().is_some());
-    let mut others = permit.mounts.iter().skip(own);
-    let mount = others.find(|mount| mount.guest == *guest)?;
-    Some(&mount.host)
 }
 
 /// What is asked for, in a text that no other grants have: a name may hold anything, a line's end too.
