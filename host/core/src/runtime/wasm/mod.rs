@@ -14,6 +14,7 @@ mod deadline;
 mod file_streams;
 mod files;
 mod filesystem;
+mod located;
 mod memory;
 mod sandbox;
 mod typescript;
@@ -253,6 +254,10 @@ fn link(
     types::add_to_linker::<_, HasFiles>(&mut linker, State::files)?;
     let mut own = linker.root();
     own.func_wrap("exit", |_, (code,): (u8,)| Err::<(), _>(Exit(code).into()))?;
+    let type_of = |mut store: StoreContextMut<'_, State>, (path, follow): (String, bool)| {
+        Ok((store.data_mut().files().type_of(&path, follow),))
+    };
+    own.func_wrap("file-type", type_of)?;
     if let Some(transpiler) = transpiler {
         let transpiler = Arc::clone(transpiler);
         own.func_wrap_async("transpile", move |store, (name, source)| {
