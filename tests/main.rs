@@ -52,6 +52,7 @@ mod place;
 mod requirements;
 mod setup;
 mod state;
+mod stuck;
 mod terminal;
 mod words;
 
@@ -93,6 +94,7 @@ fn main() -> ExitCode {
         ("node", node::trials()),
         ("requirement", requirements::trials()),
         ("state", state::trials()),
+        ("stuck", stuck::trials()),
         ("terminal", terminal::trials()),
         ("case", folder::cases()),
         ("attack", folder::attacks()),
