@@ -3,7 +3,7 @@
 use crate::args::Load;
 use crate::ask::{self, tell_refused};
 use crate::failure::{Failure, INTERRUPTED, NOT_FOUND, REFUSED, report};
-use crate::{places, run, runtimes};
+use crate::{interrupt, places, runtimes};
 use serde_json::json;
 use skillrun::{Check, Decision, Error, Host, Live, Permit, Ran, Refusal, Request};
 use std::io::Write as _;
@@ -20,7 +20,8 @@ pub(crate) fn load(args: &Load) -> Result<u8, Failure> {
     // What will not run comes last, where nothing is rendered from; it is told of already.
     let requests = runs.chain(load.refused());
     let requests = requests.map(|request| args.agent.request(&policy, request));
-    let host: &Host = Box::leak(Box::new(places::host(&policy)?));
+    let host: &'static Host = Box::leak(Box::new(places::host(&policy)?));
+    interrupt::remember(host);
     let asks = args.agent.asks(std::slice::from_ref(skill))?;
     let decisions = host.decide_all(&policy, requests.collect())?;
     let decisions = asks.settle(host, decisions)?;
@@ -44,7 +45,10 @@ pub(crate) fn load(args: &Load) -> Result<u8, Failure> {
         }
         host.clean_up().await;
         Ok::<_, Failure>(ran)
-    })?;
+    });
+    // A call of a script that does not return must not hold the process.
+    runtime.shutdown_background();
+    let ran = ran?;
     let refused = ran.iter().any(|ran| matches!(ran, Ran::Refused(_)));
     print(args, &load.render(ran))?;
     Ok(if refused { REFUSED } else { 0 })
@@ -53,7 +57,7 @@ pub(crate) fn load(args: &Load) -> Result<u8, Failure> {
 /// Runs one thing that was permitted.
 pub(crate) async fn one(host: &Host, permit: Permit, quiet: bool) -> Result<Ran, Failure> {
     let live = Live {
-        stop: Some(run::interrupted()?),
+        stop: Some(interrupt::interrupted()?),
         ..Live::default()
     };
     runtimes::prepare_for(host, &permit, quiet).await?;
