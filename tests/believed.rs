@@ -154,7 +154,10 @@ fn answers_and_events_where_scripts_may_write_are_refused() {
         place.write(&format!("{folder}/answers.json"), YES);
     }
     place.write("all.toml", "allow = [\"write:./wr\"]\n");
-    place.write("one.toml", "[skill.\"./skill\"]\nallow = [\"write:./wr\"]\n");
+    place.write(
+        "one.toml",
+        "[skill.\"./skill\"]\nallow = [\"write:./wr\"]\n",
+    );
     place.write("none.toml", "[skill.absent]\nallow = [\"write:./wr\"]\n");
     symlink("wr", place.path("link")).unwrap();
     for (words, file, why) in [

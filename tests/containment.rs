@@ -2,8 +2,9 @@
 //! the script runs, or that listens whether somebody connects.
 
 use crate::library;
-use crate::place::{End, Place};
+use crate::place::{End, Place, SKILL_MD};
 use crate::setup;
+use std::collections::HashSet;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
 use std::process::Stdio;
@@ -389,16 +390,54 @@ fn a_workspace_inside_the_skill_is_writable_and_the_skill_is_not() {
     assert!(place.path("skill/work/new.txt").exists());
 }
 
+const RANDOM_IN_PYTHON: &str = "\
+import email.utils, json, os, random, secrets, sqlite3, tempfile, uuid
+database = sqlite3.connect(':memory:')
+print(json.dumps({
+    'sqlite random()': database.execute('select random()').fetchone()[0],
+    'sqlite randomblob()': database.execute('select hex(randomblob(8))').fetchone()[0],
+    'random': random.random(),
+    'random.Random': random.Random().random(),
+    'urandom': os.urandom(8).hex(),
+    'secrets': secrets.token_hex(8),
+    'uuid4': str(uuid.uuid4()),
+    'getnode': uuid.getnode(),
+    'tempfile': tempfile.mktemp(),
+    'message id': email.utils.make_msgid(),
+}))
+";
+
+const RANDOM_IN_JAVASCRIPT: &str = "\
+const crypto = require('crypto');
+console.log(JSON.stringify({
+  'Math.random': Math.random(),
+  randomBytes: crypto.randomBytes(8).toString('hex'),
+  getRandomValues: crypto.getRandomValues(new Uint32Array(2)).join(),
+  randomUUID: crypto.randomUUID(),
+  randomInt: crypto.randomInt(2 ** 47),
+}));
+";
+
 fn randomness_differs_from_run_to_run() {
-    let place = Place::with_script(
-        "import os, random, secrets, uuid\n\
-         print(os.urandom(16).hex(), random.random(), secrets.token_hex(), uuid.uuid4())\n",
-    );
-    let (first, second) = (place.run(&[]).stdout, place.run(&[]).stdout);
-    for (a, b) in first.split_whitespace().zip(second.split_whitespace()) {
-        assert_ne!(a, b);
+    let place = Place::new();
+    place.write("skill/SKILL.md", SKILL_MD);
+    for (script, source, sources) in [
+        ("main.py", RANDOM_IN_PYTHON, 10),
+        ("main.js", RANDOM_IN_JAVASCRIPT, 5),
+    ] {
+        place.write(&format!("skill/scripts/{script}"), source);
+        let mut seen = HashSet::new();
+        for _ in 0..2 {
+            let end = place.end(&["run", "./skill", script]);
+            assert_eq!((end.stderr.as_str(), end.code), ("", 0));
+            let values: serde_json::Value = serde_json::from_str(&end.stdout).unwrap();
+            let values = values.as_object().unwrap();
+            assert_eq!(values.len(), sources);
+            for (name, value) in values {
+                assert!(seen.insert(value.to_string()), "`{name}` repeats {value}");
+            }
+        }
     }
-    assert_eq!(first.split_whitespace().count(), 4);
 }
 
 fn nothing_is_kept_between_runs() {

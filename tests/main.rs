@@ -57,6 +57,7 @@ mod requirements;
 mod sections;
 mod setup;
 mod state;
+mod stuck;
 mod terminal;
 mod threat_model;
 mod trust;
@@ -104,6 +105,7 @@ fn main() -> ExitCode {
         ("requirement", requirements::trials()),
         ("sections", sections::trials()),
         ("state", state::trials()),
+        ("stuck", stuck::trials()),
         ("terminal", terminal::trials()),
         ("trust", trust::trials()),
         ("case", folder::cases()),

@@ -6,10 +6,9 @@
 use crate::args::Expand;
 use crate::ask::{self, Asks, tell_refused};
 use crate::failure::{Failure, INTERRUPTED, REFUSED, plain, say};
+use crate::interrupt::{self, Interrupted};
 use crate::own_file::{Access, OwnFile};
-use crate::run::{self, Interrupted};
 use crate::{agent, load, places};
-use rustix::process::{Signal, getpid, kill_process};
 use skillrun::{
     Decision, Expander, Host, LimitError, Limits, Marker, MarkerKind, Outcome, Permit, Piece,
     Policy, Ran, Skill, Status,
@@ -46,6 +45,7 @@ pub(crate) fn expand(args: &Expand) -> Result<u8, Failure> {
     let protected = protected.filter_map(|file| file.path.clone());
     let host = places::host_protecting(&policy, &args.agent.skills, protected.collect())?;
     let host: &'static Host = Box::leak(Box::new(host));
+    interrupt::remember(host);
     let asks = args.agent.asks(answers)?;
     let events = Events(events.map(|own| Arc::new(Mutex::new(own.file))));
     let runner = Runner::start(host, events.clone(), args.agent.quiet)?;
@@ -69,8 +69,8 @@ pub(crate) fn expand(args: &Expand) -> Result<u8, Failure> {
         ..
     } = filter;
     if ask::stopped() {
-        // As if the terminal had made it: what runs meanwhile ends, too.
-        let _ = kill_process(getpid(), Signal::INT);
+        // What runs meanwhile ends, too.
+        interrupt::stop()?;
     }
     let late = Arc::clone(&runner.refused);
     // What the runner failed at is why the text could not go on.
@@ -253,16 +253,13 @@ impl Runner {
             .enable_all()
             .build()?;
         // From the first byte of the text on.
-        let interrupted = {
-            let _within = runtime.enter();
-            run::interrupted()?
-        };
+        let interrupted = interrupt::interrupted()?;
         let voice: Arc<Mutex<()>> = Arc::default();
         let own = Arc::clone(&voice);
         let refused: Arc<AtomicBool> = Arc::default();
         let late = Arc::clone(&refused);
         let thread = std::thread::Builder::new().spawn(move || {
-            runtime.block_on(async {
+            let worked = runtime.block_on(async {
                 let tell = |marker: &Marker, ran: &Ran| {
                     let _turn = turn(&own);
                     late.fetch_or(matches!(ran, Ran::Refused(_)), Ordering::Relaxed);
@@ -271,7 +268,10 @@ impl Runner {
                     }
                 };
                 work(host, queue, &events, quiet, tell, interrupted).await
-            })
+            });
+            // A call of a script that does not return must not hold the process.
+            runtime.shutdown_background();
+            worked
         })?;
         Ok(Self {
             tasks,

@@ -3,7 +3,7 @@
 use crate::args::Load;
 use crate::ask::{self, tell_refused};
 use crate::failure::{Failure, INTERRUPTED, NOT_FOUND, REFUSED, report};
-use crate::{agent, output, places, run, runtimes};
+use crate::{agent, interrupt, output, places, runtimes};
 use serde_json::json;
 use skillrun::{Check, Decision, Error, Host, Live, Permit, Ran, Refusal, Request};
 use std::io::Write as _;
@@ -25,7 +25,8 @@ pub(crate) fn load(args: &Load) -> Result<u8, Failure> {
     let answers = answers.map_err(|failure| agent::recorded(failure, skill.name()))?;
     let protected = answers.iter().filter_map(|file| file.path.clone());
     let host = places::host_protecting(&policy, &args.agent.skills, protected.collect())?;
-    let host: &Host = Box::leak(Box::new(host));
+    let host: &'static Host = Box::leak(Box::new(host));
+    interrupt::remember(host);
     let asks = args.agent.asks(answers)?;
     let decisions = host.decide_all(&policy, requests.collect())?;
     let decisions = asks.settle(host, decisions)?;
@@ -49,7 +50,10 @@ pub(crate) fn load(args: &Load) -> Result<u8, Failure> {
         }
         host.clean_up().await;
         Ok::<_, Failure>(ran)
-    })?;
+    });
+    // A call of a script that does not return must not hold the process.
+    runtime.shutdown_background();
+    let ran = ran?;
     let refused = ran.iter().any(|ran| matches!(ran, Ran::Refused(_)));
     print(args, &load.render(ran))?;
     Ok(if refused { REFUSED } else { 0 })
@@ -58,7 +62,7 @@ pub(crate) fn load(args: &Load) -> Result<u8, Failure> {
 /// Runs one thing that was permitted.
 pub(crate) async fn one(host: &Host, permit: Permit, quiet: bool) -> Result<Ran, Failure> {
     let live = Live {
-        stop: Some(run::interrupted()?),
+        stop: Some(interrupt::interrupted()?),
         ..Live::default()
     };
     runtimes::prepare_for(host, &permit, quiet).await?;

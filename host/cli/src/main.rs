@@ -12,6 +12,7 @@ mod check;
 mod doctor;
 mod expand;
 mod failure;
+mod interrupt;
 mod list;
 mod load;
 mod output;

@@ -2,6 +2,7 @@
 
 use crate::args::{Run, Runtime};
 use crate::failure::{self, Failure, say};
+use crate::interrupt::{self, interrupted};
 use crate::own_file::is_descriptor;
 use crate::{agent, places, runtimes};
 use skillrun::walk::{Links, WalkError, walk};
@@ -10,14 +11,11 @@ use skillrun::{
     Stream, Tier, Utf8Decoder,
 };
 use std::fs::File;
-use std::future::Future;
 use std::io::{IsTerminal as _, Read as _, Write as _};
 use std::path::Path;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 /// Pieces of output under way to a slow reader, each at most 64 KiB.
@@ -41,7 +39,8 @@ pub(crate) fn run(args: Run) -> Result<u8, Failure> {
     let (policy, request) = wanted.map_err(|failure| agent::recorded(failure, &args.script))?;
     // Taken apart piece by piece a host costs as much as a tenth of a short run; the end of the
     // process does it at once.
-    let host: &Host = Box::leak(Box::new(places::host(&policy, &args.skills)?));
+    let host: &'static Host = Box::leak(Box::new(places::host(&policy, &args.skills)?));
+    interrupt::remember(host);
     let permit = match host.decide(&policy, request)? {
         Decision::Permitted(permit) => permit,
         Decision::Refused(refusal) => return Err(refusal.into()),
@@ -261,23 +260,6 @@ fn read_limited(from: &mut dyn std::io::Read, most: u64, name: &str) -> Result<S
         .hint("pass large data as a file in the workspace"));
     }
     String::from_utf8(bytes).map_err(|_| Failure::host(format!("`{name}` is not UTF-8 text")))
-}
-
-/// Somebody pressing Ctrl-C, or asking the process to end.
-pub(crate) type Interrupted = Pin<Box<dyn Future<Output = ()> + Send>>;
-
-/// Resolves when somebody presses Ctrl-C or asks the process to end.
-pub(crate) fn interrupted() -> Result<Interrupted, Failure> {
-    let (mut int, mut term) = (
-        signal(SignalKind::interrupt())?,
-        signal(SignalKind::terminate())?,
-    );
-    Ok(Box::pin(async move {
-        tokio::select! {
-            _ = int.recv() => {}
-            _ = term.recv() => {}
-        }
-    }))
 }
 
 /// Writes output as it comes, both streams in the order they were written, on a thread of its own so

@@ -14,8 +14,9 @@ use crate::runtime::output::Kept;
 use crate::runtime::wasm::{Interpreter, Transpiler, Wasm};
 use crate::runtime::{Ended, Live, Runtime};
 use crate::skill::Language;
+use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Where the host keeps what outlives it.
@@ -46,6 +47,8 @@ pub struct Host {
     javascript: Wasm,
     typescript: Arc<Transpiler>,
     native: Native,
+    /// What is recorded as started and not as ended, by run id.
+    running: Mutex<HashMap<String, Arc<Permit>>>,
 }
 
 impl std::fmt::Debug for Host {
@@ -108,6 +111,7 @@ impl Host {
             javascript: Wasm::new(javascript, cache.clone(), sealed.clone(), slots),
             typescript,
             native: Native::new(sealed, cache, log, slots),
+            running: Mutex::default(),
         }
     }
 
@@ -306,18 +310,35 @@ impl Host {
             return Err(error);
         }
         self.audit.write(&Event::started(&permit))?;
-        let mut running = Running {
-            audit: &self.audit,
+        let permit = Arc::new(permit);
+        self.running()
+            .insert(permit.run_id.clone(), Arc::clone(&permit));
+        let running = Running {
+            host: self,
             permit: &permit,
-            ended: false,
         };
         let ended = runtime.run(&permit, live).await?;
-        running.ended = true;
         let mut outcome = outcome(&permit, runtime.name(), ended);
-        if let Err(error) = self.audit.write(&Event::finished(&permit, &outcome)) {
+        if running.ended()
+            && let Err(error) = self.audit.write(&Event::finished(&permit, &outcome))
+        {
             outcome.warnings.push(error.to_string());
         }
         Ok(outcome)
+    }
+
+    /// Records everything that still runs as aborted, for a process that is about to exit without waiting
+    /// for it.
+    pub fn abort_runs(&self) {
+        let running = std::mem::take(&mut *self.running());
+        for permit in running.values() {
+            // The process ends; there is nobody left to tell.
+            let _ = self.audit.write(&Event::aborted(permit));
+        }
+    }
+
+    fn running(&self) -> MutexGuard<'_, HashMap<String, Arc<Permit>>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until nothing is left of the scratch directories of runs that ended, and of those that
@@ -404,16 +425,23 @@ impl Waiting {
 
 /// Records a run whose future was dropped, or that the host failed at.
 struct Running<'a> {
-    audit: &'a AuditLog,
+    host: &'a Host,
     permit: &'a Permit,
-    ended: bool,
+}
+
+impl Running<'_> {
+    /// Notes that the run has ended; tells whether its end is still to be recorded.
+    fn ended(&self) -> bool {
+        let ended = self.host.running().remove(&self.permit.run_id);
+        ended.is_some()
+    }
 }
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        if !self.ended {
+        if self.ended() {
             // The caller is gone; there is nobody left to tell.
-            let _ = self.audit.write(&Event::aborted(self.permit));
+            let _ = self.host.audit.write(&Event::aborted(self.permit));
         }
     }
 }

@@ -47,17 +47,31 @@ static const char *text_of(JSContext *ctx, size_t *length, JSValueConst value)
     return text;
 }
 
-/* NULL with an exception pending. The Node layer refuses NUL in a path first, with Node's words. */
+/* No system has paths this long. The host takes a limited number of bytes in one call, and a longer call ends the
+ * run: such a path does not get that far. */
+enum { PATH_LENGTH_MAX = 65536 };
+
 const char *path_of(JSContext *ctx, JSValueConst value)
 {
     size_t length;
     const char *path = text_of(ctx, &length, value);
+    if (path && length > PATH_LENGTH_MAX) {
+        JS_FreeCString(ctx, path);
+        errno = ENAMETOOLONG;
+        return NULL;
+    }
+    /* The Node layer refuses NUL in a path first, with Node's words. */
     if (path && strlen(path) != length) {
         JS_FreeCString(ctx, path);
         JS_ThrowTypeError(ctx, "a path must not contain null bytes");
         return NULL;
     }
     return path;
+}
+
+JSValue path_failure(JSContext *ctx)
+{
+    return JS_HasException(ctx) ? JS_EXCEPTION : file_failure(ctx);
 }
 
 static BINDING(file_open)
@@ -76,7 +90,7 @@ static BINDING(file_open)
             flags |= FLAGS[i].ours;
     const char *path = path_of(ctx, argv[0]);
     if (!path)
-        return JS_EXCEPTION;
+        return path_failure(ctx);
     int fd = open(path, flags);
     JSValue result = fd < 0 ? file_failure(ctx) : JS_NewInt32(ctx, fd);
     JS_FreeCString(ctx, path);
@@ -119,17 +133,36 @@ static int transfer_of(JSContext *ctx, JSValueConst *argv, struct transfer *tran
     return 0;
 }
 
+/* The most that the host reads or writes in one call, which ends the run if it carries much more. */
+enum { PIECE = 65536 };
+
+static ssize_t read_piece(const struct transfer *t, size_t done)
+{
+    size_t left = t->length - done;
+    size_t size = left < PIECE ? left : PIECE;
+    uint8_t *bytes = t->bytes + done;
+    ssize_t count;
+    do
+        count = t->position >= 0 ? pread(t->fd, bytes, size, t->position + (int64_t)done) : read(t->fd, bytes, size);
+    while (count < 0 && errno == EINTR);
+    return count;
+}
+
 static BINDING(file_read)
 {
     struct transfer t;
     if (transfer_of(ctx, argv, &t))
         return JS_EXCEPTION;
-    ssize_t count;
-    do
-        count = t.position >= 0 ? pread(t.fd, t.bytes, t.length, t.position) : read(t.fd, t.bytes, t.length);
-    while (count < 0 && errno == EINTR);
-    if (count >= 0)
-        return JS_NewInt64(ctx, count);
+    ssize_t count = read_piece(&t, 0);
+    if (count >= 0) {
+        /* A file gives all it has at once, as Linux does; what waits for input gives what there is. */
+        size_t done = (size_t)count;
+        while (t.fd > STDERR_FILENO && count == PIECE && done < t.length) {
+            count = read_piece(&t, done);
+            done += count > 0 ? (size_t)count : 0;
+        }
+        return JS_NewInt64(ctx, (int64_t)done);
+    }
     /* WASI says "bad descriptor" of an open directory. */
     struct stat status;
     int reason = errno;
@@ -144,11 +177,20 @@ static BINDING(file_write)
     struct transfer t;
     if (transfer_of(ctx, argv, &t))
         return JS_EXCEPTION;
-    ssize_t count;
-    do
-        count = t.position >= 0 ? pwrite(t.fd, t.bytes, t.length, t.position) : write(t.fd, t.bytes, t.length);
-    while (count < 0 && errno == EINTR);
-    return count < 0 ? file_failure(ctx) : JS_NewInt64(ctx, count);
+    size_t done = 0;
+    do {
+        size_t left = t.length - done;
+        const uint8_t *bytes = t.bytes + done;
+        ssize_t count = t.position < 0
+                            ? write(t.fd, bytes, left)
+                            : pwrite(t.fd, bytes, left < PIECE ? left : PIECE, t.position + (int64_t)done);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            return done ? JS_NewInt64(ctx, (int64_t)done) : file_failure(ctx);
+        done += (size_t)count;
+    } while (t.position >= 0 && done < t.length);
+    return JS_NewInt64(ctx, (int64_t)done);
 }
 
 /* writeText(fd, string): all of it as UTF-8, for the standard streams. */
@@ -182,16 +224,16 @@ static JSValue number_of(JSContext *ctx, uint64_t value)
     return value <= (UINT64_C(1) << 53) ? JS_NewInt64(ctx, (int64_t)value) : JS_NewBigUint64(ctx, value);
 }
 
-/* [type bits of the mode, dev, ino, nlink, size, then seconds and nanoseconds of atime, mtime, ctime] */
-JSValue status_of(JSContext *ctx, const struct stat *status)
+/* [type bits of the mode, dev, ino, nlink, size, then seconds and nanoseconds of atime, mtime, ctime]
+ * `other` are the type bits of a file that WASI calls unknown. */
+JSValue status_of(JSContext *ctx, const struct stat *status, int other)
 {
     int type = S_ISREG(status->st_mode)   ? 0100000
                : S_ISDIR(status->st_mode) ? 0040000
                : S_ISLNK(status->st_mode) ? 0120000
                : S_ISCHR(status->st_mode) ? 0020000
                : S_ISBLK(status->st_mode) ? 0060000
-               : S_ISSOCK(status->st_mode) ? 0140000
-                                           : 0010000;
+                                          : other;
     JSValue fields[] = {
         JS_NewInt32(ctx, type),
         number_of(ctx, status->st_dev),
@@ -211,7 +253,7 @@ static BINDING(file_fstat)
     struct stat status;
     if (JS_ToInt32(ctx, &fd, argv[0]))
         return JS_EXCEPTION;
-    return fstat(fd, &status) < 0 ? file_failure(ctx) : status_of(ctx, &status);
+    return fstat(fd, &status) < 0 ? file_failure(ctx) : status_of(ctx, &status, 0010000);
 }
 
 static BINDING(file_truncate)

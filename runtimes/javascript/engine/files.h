@@ -10,9 +10,11 @@
 JSValue file_failure(JSContext *ctx);
 /* 0, or the failure if the result is negative. */
 JSValue file_done(JSContext *ctx, int result);
-/* NULL with an exception pending. Free it with JS_FreeCString. */
+/* Free it with JS_FreeCString. NULL if there is none: return `path_failure` then. */
 const char *path_of(JSContext *ctx, JSValueConst value);
-JSValue status_of(JSContext *ctx, const struct stat *status);
+/* The exception that is pending, or `file_failure`. */
+JSValue path_failure(JSContext *ctx);
+JSValue status_of(JSContext *ctx, const struct stat *status, int other);
 int time_of(JSContext *ctx, JSValueConst value, struct timespec *time);
 
 #endif

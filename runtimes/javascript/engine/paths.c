@@ -16,6 +16,16 @@ void __wasilibc_populate_preopens(void);
 
 enum { LINK_LENGTH_MAX = 65536 };
 
+/* A file's type as Linux writes it into the mode, without the 12 bits below; 0 if there is none. */
+__attribute__((import_module("$root"), import_name("file-type"))) int32_t host_file_type(const char *path, size_t length,
+                                                                                         int32_t follow);
+
+/* The type bits of a FIFO, a socket, or something stranger: preview 1 has no words for them. */
+static int unknown_type(const char *path, bool follow)
+{
+    return (host_file_type(path, strlen(path), follow) & 0xF) << 12;
+}
+
 /* stat(path, follow) */
 static BINDING(path_stat)
 {
@@ -23,9 +33,16 @@ static BINDING(path_stat)
     bool follow = JS_ToBool(ctx, argv[1]);
     const char *path = path_of(ctx, argv[0]);
     if (!path)
-        return JS_EXCEPTION;
+        return path_failure(ctx);
     int result = follow ? stat(path, &status) : lstat(path, &status);
-    JSValue value = result < 0 ? file_failure(ctx) : status_of(ctx, &status);
+    JSValue value;
+    if (result < 0) {
+        value = file_failure(ctx);
+    } else {
+        bool known = S_ISREG(status.st_mode) || S_ISDIR(status.st_mode) || S_ISLNK(status.st_mode) ||
+                     S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode);
+        value = status_of(ctx, &status, known ? 0 : unknown_type(path, follow));
+    }
     JS_FreeCString(ctx, path);
     return value;
 }
@@ -47,7 +64,7 @@ static BINDING(path_readdir)
 {
     const char *path = path_of(ctx, argv[0]);
     if (!path)
-        return JS_EXCEPTION;
+        return path_failure(ctx);
     DIR *directory = opendir(path);
     JSValue result = directory ? JS_NewArray(ctx) : file_failure(ctx);
     JS_FreeCString(ctx, path);
@@ -84,7 +101,7 @@ static JSValue on_path(JSContext *ctx, JSValueConst value, int (*operation)(cons
 {
     const char *path = path_of(ctx, value);
     if (!path)
-        return JS_EXCEPTION;
+        return path_failure(ctx);
     JSValue result = file_done(ctx, operation(path));
     JS_FreeCString(ctx, path);
     return result;
@@ -103,7 +120,7 @@ static JSValue on_paths(JSContext *ctx, JSValueConst *values, int (*operation)(c
 {
     const char *from = path_of(ctx, values[0]);
     const char *to = from ? path_of(ctx, values[1]) : NULL;
-    JSValue result = to ? file_done(ctx, operation(from, to)) : JS_EXCEPTION;
+    JSValue result = to ? file_done(ctx, operation(from, to)) : path_failure(ctx);
     JS_FreeCString(ctx, from);
     JS_FreeCString(ctx, to);
     return result;
@@ -118,7 +135,7 @@ static BINDING(path_readlink)
 {
     const char *path = path_of(ctx, argv[0]);
     if (!path)
-        return JS_EXCEPTION;
+        return path_failure(ctx);
     char *target = js_malloc(ctx, LINK_LENGTH_MAX);
     JSValue result = JS_EXCEPTION;
     if (target) {
@@ -136,7 +153,7 @@ static BINDING(path_writable)
     bool directory = JS_ToBool(ctx, argv[1]);
     const char *path = path_of(ctx, argv[0]);
     if (!path)
-        return JS_EXCEPTION;
+        return path_failure(ctx);
     int result;
     if (directory) {
         const struct timespec unchanged[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_nsec = UTIME_OMIT } };
@@ -160,7 +177,7 @@ static BINDING(path_utimes)
     int flags = JS_ToBool(ctx, argv[3]) ? 0 : AT_SYMLINK_NOFOLLOW;
     const char *path = path_of(ctx, argv[0]);
     if (!path)
-        return JS_EXCEPTION;
+        return path_failure(ctx);
     JSValue result = file_done(ctx, utimensat(AT_FDCWD, path, times, flags));
     JS_FreeCString(ctx, path);
     return result;

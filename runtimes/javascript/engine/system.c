@@ -16,14 +16,20 @@ static BINDING(system_exit)
     return JS_UNDEFINED;
 }
 
+/* Random bytes from one call. The host gives a limited number of them, and ends the run that asks for more. */
+enum { RANDOM_PIECE = 1 << 20 };
+
 static BINDING(system_random)
 {
     size_t size;
     uint8_t *bytes = bytes_of(ctx, argv[0], &size);
     if (!bytes)
         return JS_EXCEPTION;
-    if (__wasi_random_get(bytes, size))
-        return JS_ThrowInternalError(ctx, "the host gives no random bytes");
+    for (size_t done = 0; done < size; done += RANDOM_PIECE) {
+        size_t left = size - done;
+        if (__wasi_random_get(bytes + done, left < RANDOM_PIECE ? left : RANDOM_PIECE))
+            return JS_ThrowInternalError(ctx, "the host gives no random bytes");
+    }
     return JS_UNDEFINED;
 }
 

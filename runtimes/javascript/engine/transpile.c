@@ -53,6 +53,8 @@ static BINDING(transpile_source)
     size_t name_length, source_length;
     JSValue value = JS_EXCEPTION;
     const char *path = path_of(ctx, argv[0]);
+    if (!path && !JS_HasException(ctx))
+        JS_ThrowRangeError(ctx, "the path is too long");
     const char *name = path ? JS_ToCStringLen(ctx, &name_length, argv[2]) : NULL;
     const uint8_t *source = name ? bytes_of(ctx, argv[1], &source_length) : NULL;
     if (!source)

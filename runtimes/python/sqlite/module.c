@@ -8,6 +8,7 @@
 
 #include "sqlite3.h"
 #include <time.h>
+#include <unistd.h>
 
 typedef struct {
     int references;
@@ -49,7 +50,10 @@ extern void Py_DecRef(Object *);
 extern Object *PyExc_ImportError;
 extern Object _Py_NoneStruct;
 
-enum { STABLE_INTERFACE = 3, ONE_ARGUMENT = 8 };
+enum { STABLE_INTERFACE = 3, NO_ARGUMENTS = 4, ONE_ARGUMENT = 8 };
+
+/* The most that `getentropy` gives at once. */
+enum { ENTROPY_PIECE = 256 };
 
 /* What tells the local time of a second since 1970, as `time.localtime` does: the C library here knows no
  * zone but UTC. */
@@ -90,7 +94,30 @@ struct tm *skillrun_localtime(const time_t *second) {
     return known ? &found : 0;
 }
 
+/* Seeds SQLite's generator. SQLite itself would read /dev/urandom, which does not exist here, and then take the
+ * time in seconds. */
+static int fresh_bytes(sqlite3_vfs *vfs, int count, char *bytes) {
+    (void)vfs;
+    for (int done = 0; done < count; done += ENTROPY_PIECE) {
+        int left = count - done;
+        if (getentropy(bytes + done, left < ENTROPY_PIECE ? left : ENTROPY_PIECE) != 0) {
+            __builtin_trap();
+        }
+    }
+    return count;
+}
+
+/* Empties SQLite's generator, so that its next use seeds it. Called last before the snapshot: a seed in there
+ * would give every run the same numbers. */
+static Object *forget_seed(Object *module, Object *nothing) {
+    (void)module, (void)nothing;
+    sqlite3_randomness(0, 0);
+    Py_IncRef(&_Py_NoneStruct);
+    return &_Py_NoneStruct;
+}
+
 static Method methods[] = {
+    {.name = "forget_seed", .function = forget_seed, .flags = NO_ARGUMENTS},
     {.name = "set_clock", .function = set_clock, .flags = ONE_ARGUMENT},
     {0},
 };
@@ -107,6 +134,7 @@ __attribute__((visibility("default"))) Object *PyInit__skillrun_sqlite(void) {
         PyErr_SetString(PyExc_ImportError, "SQLite cannot be initialised");
         return 0;
     }
+    sqlite3_vfs_find(0)->xRandomness = fresh_bytes;
     Object *module = PyModule_Create2(&definition, STABLE_INTERFACE);
     if (module != 0 && PyModule_AddStringConstant(module, "version", sqlite3_libversion()) != 0) {
         return 0;

@@ -301,6 +301,8 @@ fn signals() -> Option<&'static PipeReader> {
 }
 
 fn watch() -> io::Result<PipeReader> {
+    // From here on a signal ends the process only if that one counts them.
+    crate::interrupt::start()?;
     let (reader, writer) = io::pipe()?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -27,34 +27,54 @@ pub(crate) struct Kept {
 /// One output stream of a script.
 #[derive(Clone)]
 pub(crate) struct Output {
-    kept: Arc<Mutex<Kept>>,
+    shared: Arc<Mutex<Shared>>,
     limit: u64,
     stream: Stream,
+}
+
+/// What all writers of a stream share.
+#[derive(Default)]
+struct Shared {
+    kept: Kept,
     sink: Option<mpsc::Sender<Chunk>>,
+    /// Nothing more is kept or passed on.
+    closed: bool,
 }
 
 impl Output {
     pub(crate) fn new(stream: Stream, limit: u64, sink: Option<mpsc::Sender<Chunk>>) -> Self {
+        let shared = Shared {
+            sink,
+            ..Shared::default()
+        };
         Self {
-            kept: Arc::default(),
+            shared: Arc::new(Mutex::new(shared)),
             limit,
             stream,
-            sink,
         }
     }
 
     /// Takes what was kept so far.
     pub(crate) fn take(&self) -> Kept {
-        std::mem::take(&mut self.lock())
+        std::mem::take(&mut self.lock().kept)
+    }
+
+    /// Takes what was kept, and drops whatever else is written: for a writer who can be waited for no longer.
+    pub(crate) fn close(&self) -> Kept {
+        let mut shared = self.lock();
+        shared.closed = true;
+        shared.sink = None;
+        std::mem::take(&mut shared.kept)
     }
 
     /// Adds a line of the host's own, on a line of its own and whatever the limit.
     pub(crate) fn note(&self, text: &str) {
-        let mut kept = self.lock();
+        let mut shared = self.lock();
+        let kept = &mut shared.kept;
         let unfinished = kept.bytes.last().is_some_and(|byte| *byte != b'\n');
         let line = format!("{}{text}\n", if unfinished { "\n" } else { "" });
         kept.bytes.extend_from_slice(line.as_bytes());
-        if let Some(sink) = &self.sink {
+        if let Some(sink) = &shared.sink {
             // A queue that is full here belongs to a reader who has stopped reading.
             let _ = sink.try_send(Chunk {
                 stream: self.stream,
@@ -65,7 +85,7 @@ impl Output {
 
     /// Counts, keeps and passes on; waits for room in the queue. Tells whether anybody wants more.
     pub(crate) async fn take_in(&self, bytes: Bytes) -> bool {
-        let (kept, Some(sink)) = (self.keep(bytes), &self.sink) else {
+        let (kept, Some(sink)) = (self.keep(bytes), self.sink()) else {
             return true;
         };
         match kept {
@@ -77,13 +97,21 @@ impl Output {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn sink(&self) -> Option<mpsc::Sender<Chunk>> {
+        self.lock().sink.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Counts and keeps; returns what should be passed on.
     fn keep(&self, mut bytes: Bytes) -> Option<Bytes> {
-        let mut kept = self.lock();
+        let mut shared = self.lock();
+        if shared.closed {
+            return None;
+        }
+        let kept = &mut shared.kept;
         let room = usize::try_from(self.limit.saturating_sub(kept.total)).unwrap_or(usize::MAX);
         kept.total += bytes.len() as u64;
         let cut = bytes.len() > room;
@@ -129,7 +157,7 @@ struct Writer {
 impl Writer {
     /// Puts what waits into the queue if there is room; fails if nobody will ever read it.
     fn pass_on(&mut self) -> StreamResult<()> {
-        let Some(sink) = &self.output.sink else {
+        let Some(sink) = self.output.sink() else {
             return Ok(());
         };
         if sink.is_closed() {
@@ -151,7 +179,7 @@ impl OutputStream for Writer {
             return Err(StreamError::trap("write beyond what check-write allowed"));
         }
         if let Some(bytes) = self.output.keep(bytes)
-            && self.output.sink.is_some()
+            && self.output.sink().is_some()
         {
             self.waiting = Some(Chunk {
                 stream: self.output.stream,
@@ -174,7 +202,7 @@ impl OutputStream for Writer {
 #[async_trait::async_trait]
 impl Pollable for Writer {
     async fn ready(&mut self) {
-        let (Some(chunk), Some(sink)) = (self.waiting.clone(), &self.output.sink) else {
+        let (Some(chunk), Some(sink)) = (self.waiting.clone(), self.output.sink()) else {
             return;
         };
         // Dropped here, nothing is lost: the chunk leaves `waiting` only once it is in the queue.

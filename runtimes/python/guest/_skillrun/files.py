@@ -3,6 +3,9 @@
 WASI has no permission bits: every mode reads as zero, and archives made from such modes hold files
 that nobody may open after unpacking. So `os.stat` and its siblings answer with the modes an ordinary
 umask gives, and changing a mode succeeds without an effect.
+
+The host takes a limited number of bytes in one call: a longer one ends the run. So `os.write` and `os.pwrite`
+write in pieces, until everything is written as on other systems.
 """
 
 import os
@@ -11,11 +14,14 @@ import stat as _stat
 
 _FILE, _DIRECTORY = 0o644, 0o755
 _umask = 0o022
+_PIECE = 65536
 
 
 def install():
     for name in ("stat", "lstat", "fstat"):
         _replace(name, _with_mode(getattr(posix, name)))
+    for name in ("write", "pwrite"):
+        _replace(name, _in_pieces(getattr(posix, name)))
     _replace("chmod", _chmod)
     _replace("chdir", _chdir)
     _add(
@@ -47,6 +53,33 @@ def _with_mode(original):
                 "st_blksize": result.st_blksize, "st_blocks": result.st_blocks, "st_rdev": result.st_rdev,
             },
         )
+
+    function.__doc__ = original.__doc__
+    return function
+
+
+def _in_pieces(original):
+    write = original
+
+    def function(fd, data, /, *offset):
+        try:
+            view = memoryview(data)
+        except TypeError:
+            # Not bytes: the original raises its own error.
+            return write(fd, data, *offset)
+        if view.nbytes <= _PIECE or not view.c_contiguous:
+            return write(fd, data, *offset)
+        view = view.cast("B")
+        written = 0
+        while written < len(view):
+            at = [start + written for start in offset]
+            try:
+                written += write(fd, view[written:written + _PIECE], *at)
+            except OSError:
+                if written:
+                    break
+                raise
+        return written
 
     function.__doc__ = original.__doc__
     return function

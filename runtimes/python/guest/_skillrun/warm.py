@@ -88,13 +88,14 @@ def rehearse():
 
 def clean():
     """Removes the traces of all that: the script must find a fresh interpreter."""
-    import linecache, tempfile, uuid
+    import _skillrun_sqlite, linecache, tempfile, uuid
     linecache.clearcache()
     for module in list(sys.modules.values()):
         getattr(module, "__dict__", {}).pop("__warningregistry__", None)
     tempfile.tempdir = None
     tempfile._name_sequence = None
     uuid._node = uuid._last_timestamp = None
+    _skillrun_sqlite.forget_seed()
     os.environ.clear()
     sys.path_importer_cache.clear()
 

@@ -1,17 +1,19 @@
 //! The files a guest sees: preopened directories, and the rules that WASI leaves to the host.
 //!
 //! wasmtime-wasi keeps a guest below its preopened directories. This layer stands between the two
-//! and adds what a sandbox for strangers needs: only regular files and directories open (a FIFO
-//! would block the thread), the number of open ones is capped, growth is charged to a budget, sealed
+//! and adds what a sandbox for strangers needs: only regular files and directories open
+//! ([`super::located`]), the number of open ones is capped, growth is charged to a budget, sealed
 //! places stay as they are, links cannot be laid that lead outside, and a single granted file does
 //! not bring its neighbours along. Operations that change nothing are passed on as they are.
 
 use super::budget::{Budget, ENTRY};
 use super::file_streams::FileWriter;
+use super::located::Located;
 use crate::files::real_path;
 use crate::runtime::sealed::Sealed;
 use cap_fs_ext::OpenOptionsFollowExt as _;
-use cap_primitives::fs::{FollowSymlinks, OpenOptions, OpenOptionsExt as _};
+use cap_primitives::fs::{FollowSymlinks, OpenOptions};
+use rustix::fs::Timestamps;
 use std::collections::HashMap;
 use std::fs::File as StdFile;
 use std::io;
@@ -265,27 +267,20 @@ impl FilesView<'_> {
             flags.contains(DescriptorFlags::READ) || !flags.contains(DescriptorFlags::WRITE),
         );
 
-        let mut options = OpenOptions::new();
-        options.read(mode.contains(OpenMode::READ)).write(writes);
-        options.follow(if follow.contains(PathFlags::SYMLINK_FOLLOW) {
-            FollowSymlinks::Yes
-        } else {
-            FollowSymlinks::No
-        });
-        // A FIFO opens at once and is refused below, instead of waiting for its other end.
-        options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
-
+        let reads = mode.contains(OpenMode::READ);
         let there = if creates && exclusive {
             Err(io::ErrorKind::NotFound.into())
         } else {
-            cap_primitives::fs::open(&dir.dir, path.as_ref(), &options)
+            Located::find(&dir.dir, path.as_ref(), following(follow))
         };
         let opened = match there {
-            Ok(file) => file,
+            Ok(located) => located.open(reads, writes)?,
             Err(error) if creates && error.kind() == io::ErrorKind::NotFound => {
                 let spot = self.change(at, path)?;
                 place.budget.charge(ENTRY)?;
-                options.create_new(true);
+                let mut options = OpenOptions::new();
+                options.read(reads).write(true).create_new(true);
+                options.follow(following(follow));
                 match spot {
                     Some((parent, name)) => {
                         cap_primitives::fs::open(&parent.dir, name.as_ref(), &options)?
@@ -305,9 +300,6 @@ impl FilesView<'_> {
         if how.contains(OpenFlags::DIRECTORY) {
             return Err(ErrorCode::NotDirectory.into());
         }
-        if !meta.is_file() {
-            return Err(ErrorCode::Access.into());
-        }
         if writes {
             // Through a link or an old hard name this may be another file than `path` suggests.
             let real = real_path(&opened)?;
@@ -325,6 +317,68 @@ impl FilesView<'_> {
             place.budget.opened(&file.file);
         }
         Ok(Descriptor::File(file))
+    }
+
+    /// Sets the times of `path`, which is an entry of `at` or `.` itself.
+    pub(super) fn set_times_of(
+        &self,
+        at: &Fd,
+        follow: PathFlags,
+        path: &str,
+        times: &Timestamps,
+    ) -> FsResult<()> {
+        let (place, dir) = (self.place(at)?, self.dir(at)?);
+        if place.only.is_some() || dir.perms.write_not_permitted() {
+            return Err(ErrorCode::NotPermitted.into());
+        }
+        let spot = match path {
+            "." => None,
+            _ => self.change(at, path)?,
+        };
+        // Where something is sealed a link is not followed: it might lead there.
+        let follow = match place.sealed {
+            Some(_) => FollowSymlinks::No,
+            None => following(follow),
+        };
+        let located = match &spot {
+            Some((parent, name)) => Located::find(&parent.dir, name.as_ref(), follow)?,
+            None => Located::find(&dir.dir, path.as_ref(), follow)?,
+        };
+        if let Some(sealed) = &place.sealed
+            && sealed.covers(&real_path(located.handle())?)
+        {
+            return Err(ErrorCode::NotPermitted.into());
+        }
+        located.set_times(times)
+    }
+
+    /// The type of the file that the guest calls `path`, as [`Located::type_bits`] has it; 0 if there is none.
+    pub(super) fn type_of(&self, path: &str, follow: bool) -> u8 {
+        let mut shown: Vec<(&Place, &Path)> = Vec::new();
+        for place in &self.files.places {
+            if let Ok(inside) = Path::new(path).strip_prefix(&place.guest) {
+                shown.push((place, inside));
+            }
+        }
+        // The innermost directory is the one that the guest's own calls go to.
+        let innermost = shown.into_iter().max_by_key(|(place, _)| place.guest.len());
+        let Some((place, inside)) = innermost else {
+            return 0;
+        };
+        let hidden = |only: &String| Path::new(only) != inside;
+        if place.only.as_ref().is_some_and(hidden) {
+            return 0;
+        }
+        let inside = match inside.as_os_str().is_empty() {
+            true => Path::new("."),
+            false => inside,
+        };
+        let follow = match follow {
+            true => FollowSymlinks::Yes,
+            false => FollowSymlinks::No,
+        };
+        let located = Located::find(&place.dir.dir, inside, follow);
+        located.map_or(0, |located| located.type_bits())
     }
 
     pub(super) fn stream(
@@ -366,6 +420,13 @@ impl FilesView<'_> {
             true => Ok(()),
             false => Err(ErrorCode::CrossDevice.into()),
         }
+    }
+}
+
+fn following(flags: PathFlags) -> FollowSymlinks {
+    match flags.contains(PathFlags::SYMLINK_FOLLOW) {
+        true => FollowSymlinks::Yes,
+        false => FollowSymlinks::No,
     }
 }
 

@@ -5,7 +5,7 @@ use super::budget::ENTRY;
 use super::file_streams::FileReader;
 use super::files::{Change, Fd, FilesView, again, link_stays_inside};
 use crate::files::real_path;
-use rustix::fs::AtFlags;
+use rustix::fs::{AtFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
 use rustix::io::Errno;
 use std::io;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
@@ -50,7 +50,9 @@ impl Listing {
                 FileType::Directory => types::DescriptorType::Directory,
                 FileType::Symlink => types::DescriptorType::SymbolicLink,
                 FileType::Fifo => types::DescriptorType::Fifo,
-                FileType::Socket => types::DescriptorType::Socket,
+                // The adapter to WASI preview 1 in the JavaScript guest traps on `Socket`. The guest asks
+                // `file-type` about what is unknown.
+                FileType::Socket => types::DescriptorType::Unknown,
                 FileType::BlockDevice => types::DescriptorType::BlockDevice,
                 FileType::CharacterDevice => types::DescriptorType::CharacterDevice,
                 _ => types::DescriptorType::Unknown,
@@ -59,6 +61,21 @@ impl Listing {
             return Ok(Some(types::DirectoryEntry { type_, name }));
         }
     }
+}
+
+/// A time as the kernel takes it.
+fn timestamp(new: types::NewTimestamp) -> FsResult<Timespec> {
+    let (tv_sec, tv_nsec) = match new {
+        types::NewTimestamp::NoChange => (0, UTIME_OMIT),
+        types::NewTimestamp::Now => (0, UTIME_NOW),
+        types::NewTimestamp::Timestamp(time) => {
+            let seconds = i64::try_from(time.seconds).map_err(|_| ErrorCode::Overflow)?;
+            let more = i64::from(time.nanoseconds / 1_000_000_000);
+            let seconds = seconds.checked_add(more).ok_or(ErrorCode::Overflow)?;
+            (seconds, i64::from(time.nanoseconds % 1_000_000_000))
+        }
+    };
+    Ok(Timespec { tv_sec, tv_nsec })
 }
 
 impl preopens::Host for FilesView<'_> {
@@ -216,23 +233,11 @@ impl types::HostDescriptor for FilesView<'_> {
         atim: types::NewTimestamp,
         mtim: types::NewTimestamp,
     ) -> FsResult<()> {
-        let (at, path) = match path.as_str() {
-            // The directory itself. That of a single granted file is not the guest's.
-            "." if self.place(&fd)?.only.is_none() => (again(&fd), path),
-            _ => self.spot(&fd, path)?,
+        let times = Timestamps {
+            last_access: timestamp(atim)?,
+            last_modification: timestamp(mtim)?,
         };
-        // Where something is sealed a link is not followed: it might lead there.
-        let follow = if self.place(&fd)?.sealed.is_some() {
-            PathFlags::empty()
-        } else {
-            follow
-        };
-        let set = self
-            .inner()
-            .set_times_at(again(&at), follow, path, atim, mtim)
-            .await;
-        self.done(at);
-        set
+        self.set_times_of(&fd, follow, &path, &times)
     }
 
     async fn link_at(

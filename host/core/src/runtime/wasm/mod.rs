@@ -5,7 +5,8 @@
 //! the directories of its permit and nothing else: no sockets, no processes, no environment of ours.
 //!
 //! Time is enforced by fuel: the guest yields after every slice of it, and the deadline is looked at
-//! each time it does. An amount of fuel is no clock, so a total is a budget of its own. Epochs would
+//! each time it does. A host call that does not return is no matter of fuel: a watchdog ends its run
+//! ([`threads`]). An amount of fuel is no clock, so a total is a budget of its own. Epochs would
 //! be a little faster, but a count that repeats exactly is worth more to those who meter runs.
 
 mod budget;
@@ -16,28 +17,31 @@ mod files;
 mod filesystem;
 #[cfg(feature = "fuzzing")]
 pub(crate) mod fuzzing;
+mod located;
 mod memory;
 mod sandbox;
+mod threads;
 mod typescript;
 
 pub(crate) use typescript::Transpiler;
 
-use super::{BoxFuture, Ended, Live, Runtime};
+use super::{BoxFuture, Ended, Live, Runtime, Stream};
 use crate::decision::{Permit, Refusal, Runs};
 use crate::error::Error;
+use crate::files::plain;
 use crate::host::RuntimeState;
 use crate::limits::Limits;
 use crate::outcome::{Enforcement, Hold, Isolation, Status, Usage};
 use crate::request::Tier;
 use crate::runtime::cache::Cache;
-use crate::runtime::output::Kept;
+use crate::runtime::output::{Kept, Output};
 use crate::runtime::scratch::Scratches;
 use crate::skill::Language;
 use compiled::Compiled;
 use deadline::Deadline;
 use files::HasFiles;
 use memory::MAX_TABLE;
-use sandbox::{Exit, Sandbox, State};
+use sandbox::{CANCELLED, Call, Exit, Sandbox, State, timed_out};
 use skillrun_runtimes::Guest;
 use std::future::{Future as _, poll_fn};
 use std::path::PathBuf;
@@ -45,6 +49,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
+use threads::{Lane, MAX_STUCK, Reason, Threads, Watched};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Linker};
 use wasmtime::{
@@ -76,6 +81,9 @@ pub(crate) struct Wasm {
     sealed: Vec<PathBuf>,
     /// One for each slot; a run that finds none waits.
     free: Arc<Semaphore>,
+    threads: Threads,
+    /// As many stuck runs as there may be before nothing runs any more.
+    max_stuck: usize,
     scratches: Scratches,
 }
 
@@ -114,6 +122,8 @@ impl Wasm {
             transpiler,
             sealed,
             free: Arc::new(Semaphore::new(free)),
+            threads: Threads::new(),
+            max_stuck: free.min(MAX_STUCK),
             scratches: Scratches::new(),
         }
     }
@@ -123,23 +133,32 @@ impl Wasm {
         self.compiled.state()
     }
 
-    /// Waits for a free slot; `None` if `stop` comes first.
+    /// Waits for a free slot; `None` if `stop` comes first. Fails once so many runs are stuck that
+    /// there may be none.
     async fn slot(
         &self,
         stop: &mut Option<BoxFuture<'static, ()>>,
     ) -> Result<Option<OwnedSemaphorePermit>, Error> {
         let mut free = pin!(Arc::clone(&self.free).acquire_owned());
+        let mut stuck = pin!(self.threads.stuck(self.max_stuck));
         let slot = poll_fn(|cx| {
             let stopped = stop
                 .as_mut()
                 .is_some_and(|stop| stop.as_mut().poll(cx).is_ready());
             if stopped {
-                return Poll::Ready(None);
+                return Poll::Ready(Ok(None));
             }
-            free.as_mut().poll(cx).map(Some)
+            if stuck.as_mut().poll(cx).is_ready() {
+                let most = self.max_stuck;
+                let why = format!("the limit of {most} runs in hanging host calls is reached");
+                return Poll::Ready(Err(Error::Sandbox(why)));
+            }
+            let failed = |error| self.compiled.failed(error);
+            free.as_mut()
+                .poll(cx)
+                .map(|free| free.map(Some).map_err(failed))
         });
-        let slot = slot.await.transpose();
-        slot.map_err(|error| self.compiled.failed(error))
+        slot.await
     }
 
     async fn compile(&self) -> Result<Option<String>, Error> {
@@ -165,30 +184,48 @@ impl Wasm {
         let Some(slot) = self.slot(&mut stop).await? else {
             return Ok(never_began());
         };
-        let (engine, scratches) = (&loaded.engine, &self.scratches);
-        let mut sandbox = Sandbox::new(engine, permit, &self.sealed, scratches, stdin, output)?;
+        let limits = &permit.limits;
+        let stdout = Output::new(Stream::Stdout, limits.output, output.clone());
+        let stderr = Output::new(Stream::Stderr, limits.output, output);
+        let outputs = (stdout.clone(), stderr.clone());
+        let (lane, call) = (Arc::new(Lane::default()), Call::new(permit)?);
+        let (engine, scratches, own) = (&loaded.engine, &self.scratches, Arc::clone(&lane));
+        let sandbox = Sandbox::new(engine, permit, &self.sealed, scratches, stdin, outputs, own)?;
         let began = Instant::now();
-        let call = sandbox.run(&loaded.guest, &loaded.run, permit);
-        let (end, cpu) = Deadline::new(call, permit.limits.time, stop).await;
-        let time = began.elapsed();
-
-        let (status, exit_code) = sandbox.verdict(end, &permit.limits);
-        let usage = sandbox.usage(cpu);
-        let mut warnings = sandbox.met_limits(&permit.limits);
-        warnings.extend(unstored);
-        let (stdout, stderr) = sandbox.output();
-        warnings.extend(sandbox.take_down(slot).await);
-        Ok(Ended {
-            status,
-            exit_code,
-            signal: None,
-            stdout,
-            stderr,
-            time,
-            usage,
-            isolation: isolation(),
-            warnings,
-        })
+        let deadline = began + limits.time;
+        let (guest, run, held) = (loaded.guest.clone(), loaded.run, limits.clone());
+        // All that touches the guest's memory happens on one thread: it stays in one processor's cache.
+        let start = move |signal, returned| async move {
+            let (slot, mut sandbox) = (slot, sandbox);
+            let call = sandbox.run(&guest, &run, &call);
+            let (end, cpu) = Deadline::new(call, deadline, signal).await;
+            drop(returned);
+            let time = began.elapsed();
+            let (status, exit_code) = sandbox.verdict(end, &held);
+            let usage = sandbox.usage(cpu);
+            let mut warnings = sandbox.met_limits(&held);
+            let (stdout, stderr) = sandbox.output();
+            warnings.extend(sandbox.take_down(slot).await);
+            Ended {
+                status,
+                exit_code,
+                signal: None,
+                stdout,
+                stderr,
+                time,
+                usage,
+                isolation: isolation(),
+                warnings,
+            }
+        };
+        let watched = self.threads.run(lane, deadline, &mut stop, start).await;
+        let mut ended = match watched.map_err(|error| Error::Sandbox(plain(&error)))? {
+            Watched::Answered(ended) => ended,
+            Watched::Stuck(reason) => stuck(reason, limits, began.elapsed(), (stdout, stderr)),
+            Watched::Failed => return Err(Error::Sandbox("the guest's thread panicked".into())),
+        };
+        ended.warnings.extend(unstored);
+        Ok(ended)
     }
 }
 
@@ -254,6 +291,10 @@ fn link(
     types::add_to_linker::<_, HasFiles>(&mut linker, State::files)?;
     let mut own = linker.root();
     own.func_wrap("exit", |_, (code,): (u8,)| Err::<(), _>(Exit(code).into()))?;
+    let type_of = |mut store: StoreContextMut<'_, State>, (path, follow): (String, bool)| {
+        Ok((store.data_mut().files().type_of(&path, follow),))
+    };
+    own.func_wrap("file-type", type_of)?;
     if let Some(transpiler) = transpiler {
         let transpiler = Arc::clone(transpiler);
         own.func_wrap_async("transpile", move |store, (name, source)| {
@@ -313,6 +354,32 @@ fn pool(slots: u32, resident: usize) -> PoolingAllocationConfig {
         pool.linear_memory_keep_resident(0);
     }
     pool
+}
+
+/// What came of a run whose thread was abandoned. What it used is known to that thread alone.
+fn stuck(
+    reason: Reason,
+    limits: &Limits,
+    time: Duration,
+    (stdout, stderr): (Output, Output),
+) -> Ended {
+    let (status, exit_code) = match reason {
+        Reason::Deadline => timed_out(&stderr, limits),
+        Reason::Caller => CANCELLED,
+    };
+    let why =
+        "a host call of the script did not return; it may still take effect, and nothing after it";
+    Ended {
+        status,
+        exit_code,
+        signal: None,
+        stdout: stdout.close(),
+        stderr: stderr.close(),
+        time,
+        usage: Usage::default(),
+        isolation: isolation(),
+        warnings: vec![why.to_owned()],
+    }
 }
 
 /// What came of a run that was stopped while it waited for a slot.

@@ -4,6 +4,7 @@ use super::budget::Budget;
 use super::deadline::End;
 use super::files::{Files, FilesView};
 use super::memory::Memory;
+use super::threads::Lane;
 use crate::decision::{Checked, Mount, Permit};
 use crate::error::Error;
 use crate::files::plain;
@@ -13,7 +14,6 @@ use crate::runtime::environment::{environment, scratch_path};
 use crate::runtime::output::{Kept, Output};
 use crate::runtime::scratch::{Scratch, Scratches};
 use crate::runtime::sealed::Sealed;
-use crate::runtime::{Chunk, Stream};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use std::io;
@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncRead;
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::OwnedSemaphorePermit;
 use wasmtime::component::{ComponentExportIndex, InstancePre, ResourceTable};
 use wasmtime::{Engine, Store, Trap};
 use wasmtime_wasi::cli::AsyncStdinStream;
@@ -45,10 +45,12 @@ pub(super) struct State {
     table: ResourceTable,
     files: Files,
     memory: Memory,
+    lane: Arc<Lane>,
 }
 
 impl WasiView for State {
     fn ctx(&mut self) -> WasiCtxView<'_> {
+        self.cut_off();
         WasiCtxView {
             ctx: &mut self.wasi,
             table: &mut self.table,
@@ -62,10 +64,45 @@ impl State {
     }
 
     pub(super) fn files(&mut self) -> FilesView<'_> {
+        self.cut_off();
         FilesView {
             files: &mut self.files,
             table: &mut self.table,
         }
+    }
+}
+
+impl State {
+    /// Takes everything away from a guest whose run is over for its caller. It has just come back from a
+    /// call that hung: what it calls next traps.
+    fn cut_off(&mut self) {
+        if self.lane.is_abandoned() {
+            self.table = ResourceTable::new();
+            self.files = Files::new(0);
+        }
+    }
+}
+
+/// What the guest is asked to run.
+pub(super) struct Call {
+    script: String,
+    source: Vec<u8>,
+    args: Vec<String>,
+    cwd: String,
+}
+
+impl Call {
+    pub(super) fn new(permit: &Permit) -> Result<Self, Error> {
+        let (Checked::Script(asked), Some(base)) = (&permit.subject, permit.skill_base()) else {
+            let why = "a command of this machine is no script";
+            return Err(Error::Sandbox(why.into()));
+        };
+        Ok(Self {
+            script: format!("{base}/{}", asked.script.path()),
+            source: asked.source.to_vec(),
+            args: permit.args.clone(),
+            cwd: permit.workspace.as_deref().unwrap_or(base).to_owned(),
+        })
     }
 }
 
@@ -89,7 +126,8 @@ impl Sandbox {
         sealed: &[PathBuf],
         scratches: &Scratches,
         stdin: Option<Stdin>,
-        sink: Option<mpsc::Sender<Chunk>>,
+        (stdout, stderr): (Output, Output),
+        lane: Arc<Lane>,
     ) -> Result<Self, Error> {
         let failed = |error: io::Error| Error::Sandbox(plain(&error));
         let limits = &permit.limits;
@@ -108,8 +146,6 @@ impl Sandbox {
             None,
         );
 
-        let stdout = Output::new(Stream::Stdout, limits.output, sink.clone());
-        let stderr = Output::new(Stream::Stderr, limits.output, sink);
         let mut wasi = WasiCtxBuilder::new();
         wasi.allow_blocking_current_thread(true)
             .max_random_size(MAX_RANDOM)
@@ -131,6 +167,7 @@ impl Sandbox {
                 table,
                 files,
                 memory,
+                lane,
             },
         );
         store.limiter(|state| &mut state.memory);
@@ -156,22 +193,17 @@ impl Sandbox {
         &mut self,
         guest: &InstancePre<State>,
         run: &ComponentExportIndex,
-        permit: &Permit,
+        call: &Call,
     ) -> wasmtime::Result<u8> {
-        let (Checked::Script(asked), Some(base)) = (&permit.subject, permit.skill_base()) else {
-            wasmtime::bail!("a command of this machine is no script");
-        };
         let store = &mut self.store;
         let guest = guest.instantiate_async(&mut *store).await?;
         let run =
             guest.get_typed_func::<(&str, &[u8], &[String], &str), (u8,)>(&mut *store, run)?;
-        let script = format!("{base}/{}", asked.script.path());
-        let cwd = permit.workspace.as_deref().unwrap_or(base);
         let asked = (
-            script.as_str(),
-            asked.source.as_slice(),
-            permit.args.as_slice(),
-            cwd,
+            call.script.as_str(),
+            call.source.as_slice(),
+            call.args.as_slice(),
+            call.cwd.as_str(),
         );
         Ok(run.call_async(store, asked).await?.0)
     }
@@ -181,12 +213,8 @@ impl Sandbox {
         let error = match end {
             End::Returned(Ok(code)) => return (Status::Exited, code.into()),
             End::Returned(Err(error)) => error,
-            End::TimedOut => {
-                let limit = show_duration(limits.time);
-                self.stderr.note(&format!("Timeout: stopped after {limit}"));
-                return (Status::TimedOut, 124);
-            }
-            End::Stopped => return (Status::Cancelled, 130),
+            End::TimedOut => return timed_out(&self.stderr, limits),
+            End::Stopped => return CANCELLED,
         };
         if let Some(Exit(code)) = error.downcast_ref() {
             return (Status::Exited, (*code).into());
@@ -290,6 +318,16 @@ impl Sandbox {
         ))
     }
 }
+
+/// What a run is that the time limit ended.
+pub(super) fn timed_out(stderr: &Output, limits: &Limits) -> (Status, i32) {
+    let limit = show_duration(limits.time);
+    stderr.note(&format!("Timeout: stopped after {limit}"));
+    (Status::TimedOut, 124)
+}
+
+/// What a run is that the caller ended.
+pub(super) const CANCELLED: (Status, i32) = (Status::Cancelled, 130);
 
 /// A guest's way out of the middle of its code, on its way to the host.
 #[derive(Debug, thiserror::Error)]

@@ -139,7 +139,7 @@ export class Dirent {
   }
 }
 
-const TYPES = { [S_IFREG]: UV_DIRENT_FILE, [S_IFDIR]: UV_DIRENT_DIR, [S_IFLNK]: UV_DIRENT_LINK, [S_IFCHR]: UV_DIRENT_CHAR, [S_IFBLK]: UV_DIRENT_BLOCK };
+const TYPES = { [S_IFREG]: UV_DIRENT_FILE, [S_IFDIR]: UV_DIRENT_DIR, [S_IFLNK]: UV_DIRENT_LINK, [S_IFCHR]: UV_DIRENT_CHAR, [S_IFBLK]: UV_DIRENT_BLOCK, [S_IFIFO]: UV_DIRENT_FIFO, [S_IFSOCK]: UV_DIRENT_SOCKET };
 
 /** The type of a directory's entry, also where the directory does not tell. */
 export function entryType(type, path) {

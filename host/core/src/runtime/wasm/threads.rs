@@ -1,0 +1,426 @@
+//! The threads that guests run on, and the watchdog of each run.
+//!
+//! A host call can block in the kernel: on a network or FUSE mount, on a file under a lease. No other
+//! thread can take it out of there, and the guest cannot be interrupted before the call returns. So a guest
+//! runs on a thread of its own, and the caller's task waits for it: until the deadline, until the caller
+//! stops it, or until the caller's future is dropped; and then for at most [`GRACE`]. A thread that has
+//! not returned by then is abandoned. The run is over for everybody else, and when the call does return, the guest
+//! gets no further: its handles are gone.
+//!
+//! Tokio's blocking pool was rejected: dropping a runtime waits for its blocking threads, so one stuck
+//! call would keep a whole program from ending. Only moving host calls to other threads was rejected too: a
+//! run makes many of them, and each would cost more than moving the run once.
+
+use super::deadline::Signal;
+use crate::runtime::BoxFuture;
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{SendError, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::Poll;
+use std::time::{Duration, Instant};
+use tokio::runtime::Handle;
+use tokio::sync::{oneshot, watch};
+
+/// How long a guest that was told to stop may take before its thread is abandoned.
+///
+/// A guest looks at the clock several times a millisecond, and file calls return at once. What is left is
+/// a machine so busy that the thread does not get its turn: that must not pass for a stuck call.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Abandoned threads that a host bears: each holds a guest's memory and its open files.
+pub(super) const MAX_STUCK: usize = 64;
+
+/// Threads without work that are kept for the next run; starting one costs about 0.05 ms.
+const MAX_IDLE: usize = 16;
+
+/// Runs guests, each on a thread of its own.
+pub(super) struct Threads {
+    idle: Arc<Mutex<Vec<Sender<Work>>>>,
+    /// How many threads are abandoned and have not returned yet.
+    stuck: Arc<watch::Sender<usize>>,
+}
+
+/// A job, and the way by which its thread gets the next one.
+struct Work {
+    job: Box<dyn FnOnce() + Send>,
+    next: Sender<Work>,
+}
+
+/// What came of a guest's thread.
+pub(super) enum Watched<T> {
+    Answered(T),
+    /// The thread did not return in time after the deadline passed, or after the caller wanted the run to end.
+    Stuck(Reason),
+    /// The thread panicked.
+    Failed,
+}
+
+/// Why a guest was told to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reason {
+    Deadline,
+    Caller,
+}
+
+impl Threads {
+    pub(super) fn new() -> Self {
+        Self {
+            idle: Arc::default(),
+            stuck: Arc::new(watch::Sender::new(0)),
+        }
+    }
+
+    /// Resolves when `most` threads are stuck.
+    pub(super) async fn stuck(&self, most: usize) {
+        let mut stuck = self.stuck.subscribe();
+        drop(stuck.wait_for(|stuck| *stuck >= most).await);
+    }
+
+    /// Runs what `start` makes on a thread of its own until it answers. It is told to stop at `deadline` and
+    /// when `stop` resolves; the thread is abandoned if the guest has not [`Returned`] soon after that. What
+    /// comes between that and the answer may take as long as it takes.
+    ///
+    /// Dropping this tells it to stop and waits until it has, or until the thread is abandoned.
+    pub(super) async fn run<F, Fut, T>(
+        &self,
+        lane: Arc<Lane>,
+        deadline: Instant,
+        stop: &mut Option<BoxFuture<'static, ()>>,
+        start: F,
+    ) -> io::Result<Watched<T>>
+    where
+        F: FnOnce(Signal, Returned) -> Fut + Send + 'static,
+        Fut: Future<Output = T>,
+        T: Send + 'static,
+    {
+        let (answer, mut answered) = oneshot::channel();
+        let (signal, stopped) = oneshot::channel();
+        let (runtime, own) = (Handle::current(), Arc::clone(&lane));
+        let stuck = Arc::clone(&self.stuck);
+        self.start(Box::new(move || {
+            // These are noted if it panics, too.
+            let gone = Gone(&own);
+            let returned = Returned {
+                lane: Arc::clone(&own),
+                stuck,
+            };
+            let done = runtime.block_on(start(stopped, returned));
+            // If the caller is gone, it is taken apart here.
+            drop(answer.send(done));
+            drop(gone);
+        }))?;
+        let mut watch = Watch {
+            lane: &lane,
+            stuck: &self.stuck,
+            signal: Some(signal),
+            answered: false,
+        };
+        let mut reason = None;
+        let mut timer = Box::pin(tokio::time::sleep_until(deadline.into()));
+        poll_fn(|cx| {
+            if let Poll::Ready(answer) = Pin::new(&mut answered).poll(cx) {
+                watch.answered = true;
+                return Poll::Ready(Ok(answer.map_or(Watched::Failed, Watched::Answered)));
+            }
+            if reason.is_none() {
+                let is_stopped = |stop: &mut BoxFuture<'_, ()>| stop.as_mut().poll(cx).is_ready();
+                if stop.as_mut().is_some_and(is_stopped) {
+                    reason = Some(Reason::Caller);
+                } else if timer.as_mut().poll(cx).is_ready() {
+                    reason = Some(Reason::Deadline);
+                }
+                if reason.is_none() {
+                    return Poll::Pending;
+                }
+                watch.signal = None;
+                timer.as_mut().reset((Instant::now() + GRACE).into());
+            }
+            let over = timer.as_mut().poll(cx).is_ready();
+            match reason {
+                Some(reason) if over && watch.abandon() => Poll::Ready(Ok(Watched::Stuck(reason))),
+                // Over, but it has just returned: its answer wakes this task.
+                _ => Poll::Pending,
+            }
+        })
+        .await
+    }
+
+    /// Gives a job to the thread that became idle last, whose caches are warm, or to a new one.
+    fn start(&self, mut job: Box<dyn FnOnce() + Send>) -> io::Result<()> {
+        loop {
+            let Some(thread) = lock(&self.idle).pop() else {
+                break;
+            };
+            let next = thread.clone();
+            match thread.send(Work { job, next }) {
+                Ok(()) => return Ok(()),
+                Err(SendError(back)) => job = back.job,
+            }
+        }
+        let idle = Arc::downgrade(&self.idle);
+        let thread = std::thread::Builder::new().name("skillrun-guest".into());
+        thread.spawn(move || serve(job, &idle)).map(drop)
+    }
+}
+
+/// The life of a thread: one job after the other, as long as there is a host and not too many are idle.
+fn serve(first: Box<dyn FnOnce() + Send>, idle: &Weak<Mutex<Vec<Sender<Work>>>>) {
+    let (mut own, jobs) = channel();
+    let mut job = first;
+    loop {
+        job();
+        let Some(idle) = idle.upgrade() else {
+            return;
+        };
+        let mut waiting = lock(&idle);
+        if waiting.len() >= MAX_IDLE {
+            return;
+        }
+        // The only way to this thread is now in the list: it ends when the list does.
+        waiting.push(own);
+        drop(waiting);
+        drop(idle);
+        let Ok(next) = jobs.recv() else {
+            return;
+        };
+        Work { job, next: own } = next;
+    }
+}
+
+/// What a guest's thread and whoever waits for it know of each other.
+#[derive(Default)]
+pub(super) struct Lane {
+    state: Mutex<State>,
+    changed: Condvar,
+    abandoned: AtomicBool,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// The guest may be running.
+    #[default]
+    Running,
+    /// The same, and nobody waits for it any more.
+    Abandoned,
+    /// The guest has ended.
+    Returned,
+    /// What is left of it was handed over or taken apart.
+    Gone,
+}
+
+impl Lane {
+    /// Whether the run is over although its thread has not returned. The guest may do nothing any more.
+    pub(super) fn is_abandoned(&self) -> bool {
+        self.abandoned.load(Ordering::Relaxed)
+    }
+
+    fn enter(&self, state: State) -> State {
+        let before = std::mem::replace(&mut *lock(&self.state), state);
+        self.changed.notify_all();
+        before
+    }
+}
+
+/// Dropped when a thread has returned from its guest.
+pub(super) struct Returned {
+    lane: Arc<Lane>,
+    stuck: Arc<watch::Sender<usize>>,
+}
+
+impl Drop for Returned {
+    fn drop(&mut self) {
+        if self.lane.enter(State::Returned) == State::Abandoned {
+            self.stuck.send_modify(|stuck| *stuck -= 1);
+        }
+    }
+}
+
+/// Notes that nothing of a guest is left on its thread.
+struct Gone<'a>(&'a Lane);
+
+impl Drop for Gone<'_> {
+    fn drop(&mut self) {
+        self.0.enter(State::Gone);
+    }
+}
+
+/// Whoever waits for a guest's thread.
+struct Watch<'a> {
+    lane: &'a Lane,
+    stuck: &'a watch::Sender<usize>,
+    /// Dropped to tell the guest to stop.
+    signal: Option<oneshot::Sender<()>>,
+    answered: bool,
+}
+
+impl Watch<'_> {
+    /// Abandons the thread unless the guest has ended; tells whether it is abandoned.
+    fn abandon(&self) -> bool {
+        let mut state = lock(&self.lane.state);
+        if *state == State::Running {
+            *state = State::Abandoned;
+            self.lane.abandoned.store(true, Ordering::Relaxed);
+            self.stuck.send_modify(|stuck| *stuck += 1);
+        }
+        *state == State::Abandoned
+    }
+}
+
+impl Drop for Watch<'_> {
+    /// The caller has dropped its future, unless there is an answer: when that returns, nothing of the guest may
+    /// be left. This blocks the caller's thread, for less than a millisecond if no host call is stuck.
+    fn drop(&mut self) {
+        self.signal = None;
+        if self.answered || self.lane.is_abandoned() {
+            return;
+        }
+        let state = lock(&self.lane.state);
+        let left = |state: &mut State| *state != State::Gone;
+        drop(self.lane.changed.wait_timeout_while(state, GRACE, left));
+        self.abandon();
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::deadline::{Deadline, End};
+    use super::*;
+    use std::future::{pending, ready};
+    use std::sync::mpsc::Receiver;
+
+    const LONG: Duration = Duration::from_secs(600);
+
+    fn block_on<F: Future>(future: F) -> F::Output {
+        tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap()
+            .block_on(future)
+    }
+
+    /// Runs `work` under a deadline on one of the threads, as runs do.
+    async fn run<Fut: Future<Output = u8> + 'static>(
+        threads: &Threads,
+        limit: Duration,
+        mut stop: Option<BoxFuture<'static, ()>>,
+        work: impl FnOnce() -> Fut + Send + 'static,
+    ) -> Watched<End<u8>> {
+        let deadline = Instant::now() + limit;
+        let start =
+            move |signal, _returned| async move { Deadline::new(work(), deadline, signal).await.0 };
+        let lane = Arc::new(Lane::default());
+        let watched = threads.run(lane, deadline, &mut stop, start).await;
+        watched.unwrap()
+    }
+
+    /// Work that says that it has begun and blocks its thread until the other end is dropped.
+    fn blocks(begin: oneshot::Sender<()>, until: Receiver<()>) -> impl Future<Output = u8> {
+        async move {
+            drop(begin);
+            let _ = until.recv();
+            0
+        }
+    }
+
+    fn stuck(threads: &Threads) -> usize {
+        *threads.stuck.borrow()
+    }
+
+    #[test]
+    fn work_that_returns_in_time_returns() {
+        let threads = Threads::new();
+        for n in 0..3 {
+            let watched = block_on(run(&threads, LONG, None, move || ready(n)));
+            assert!(matches!(watched, Watched::Answered(End::Returned(m)) if m == n));
+        }
+    }
+
+    #[test]
+    fn sleeping_and_spinning_work_are_both_stopped() {
+        let threads = Threads::new();
+        let short = Duration::from_millis(5);
+        let spin = || async {
+            loop {
+                tokio::task::yield_now().await;
+            }
+        };
+        let watched = block_on(run(&threads, short, None, pending));
+        assert!(matches!(watched, Watched::Answered(End::TimedOut)));
+        let watched = block_on(run(&threads, short, None, spin));
+        assert!(matches!(watched, Watched::Answered(End::TimedOut)));
+        assert_eq!(stuck(&threads), 0);
+    }
+
+    #[test]
+    fn a_stop_ends_work_before_its_deadline() {
+        let threads = Threads::new();
+        let stop: BoxFuture<'static, ()> = Box::pin(ready(()));
+        let watched = block_on(run(&threads, LONG, Some(stop), pending));
+        assert!(matches!(watched, Watched::Answered(End::Stopped)));
+    }
+
+    #[test]
+    fn a_thread_that_is_stuck_at_the_deadline_is_abandoned_until_it_returns() {
+        let threads = Threads::new();
+        let (hold, held) = channel::<()>();
+        // Not polled under a deadline of its own: on a busy machine that could pass before it begins.
+        let start = |_signal, returned| async move {
+            blocks(oneshot::channel().0, held).await;
+            drop(returned);
+        };
+        let lane = Arc::new(Lane::default());
+        let watched = block_on(threads.run(lane.clone(), Instant::now(), &mut None, start));
+        assert!(matches!(watched, Ok(Watched::Stuck(Reason::Deadline))));
+        assert_eq!((stuck(&threads), lane.is_abandoned()), (1, true));
+        drop(hold);
+        block_on(async {
+            let mut stuck = threads.stuck.subscribe();
+            drop(stuck.wait_for(|stuck| *stuck == 0).await);
+        });
+    }
+
+    #[test]
+    fn a_stop_and_a_dropped_future_abandon_a_stuck_thread() {
+        let threads = Threads::new();
+        let (begin, begun) = oneshot::channel::<()>();
+        let (hold, held) = channel();
+        let stop: BoxFuture<'static, ()> = Box::pin(async move { drop(begun.await) });
+        let work = move || blocks(begin, held);
+        let watched = block_on(run(&threads, LONG, Some(stop), work));
+        assert!(matches!(watched, Watched::Stuck(Reason::Caller)));
+        assert_eq!(stuck(&threads), 1);
+
+        let (begin, begun) = oneshot::channel::<()>();
+        let (hold_too, held) = channel();
+        let work = move || blocks(begin, held);
+        block_on(async {
+            let mut run = Box::pin(run(&threads, LONG, None, work));
+            tokio::select! {
+                _ = &mut run => panic!("it ended by itself"),
+                _ = begun => {}
+            }
+        });
+        assert_eq!(stuck(&threads), 2);
+        block_on(threads.stuck(2));
+        drop((hold, hold_too));
+        block_on(async {
+            let mut stuck = threads.stuck.subscribe();
+            drop(stuck.wait_for(|stuck| *stuck == 0).await);
+        });
+    }
+
+    #[test]
+    fn work_that_panics_is_an_answer() {
+        let threads = Threads::new();
+        let work = || async { panic!("on purpose") };
+        let watched = block_on(run(&threads, LONG, None, work));
+        assert!(matches!(watched, Watched::Failed));
+    }
+}
