@@ -78,7 +78,7 @@ mod listed {
         sources_made_to_take_for_ever_are_read_to_their_end,
         a_sarif_log_has_what_its_format_demands,
         the_list_of_python_modules_is_true,
-        the_example_of_check_in_the_readme_is_true,
+        the_example_of_check_in_the_documentation_is_true,
     }
 }
 use listed::trials as functions;
@@ -355,14 +355,14 @@ fn a_sarif_log_has_what_its_format_demands() {
     }
 }
 
-fn the_example_of_check_in_the_readme_is_true() {
+fn the_example_of_check_in_the_documentation_is_true() {
     let place = Place::new();
     for file in ["SKILL.md", "scripts/forecast.py", "scripts/plot.py"] {
         let bytes = fs::read(folder().join("forecast").join(file)).unwrap();
         place.write(&format!("forecast/{file}"), bytes);
     }
     let end = place.end(&["check", "./forecast"]);
-    let readme = fs::read_to_string(folder().join("../../README.md")).unwrap();
+    let readme = fs::read_to_string(folder().join("../../docs/check.md")).unwrap();
     let start = "$ skillrun check ./forecast\n";
     let (_, example) = readme.split_once(start).unwrap();
     let (example, _) = example.split_once("```").unwrap();

@@ -1,4 +1,4 @@
-//! Every combination of what decides about a run, with the decision that the README promises: the table in
+//! Every combination of what decides about a run, with the decision that `docs/policy.md` promises: the table in
 //! `decisions.txt` states each cell, one line each.
 
 use crate::library::{host, skill};

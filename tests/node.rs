@@ -1,5 +1,5 @@
 //! The scripts of `node/`, each run in the sandbox and compared whole with what Node printed for it,
-//! and the table of modules in the project's README, which is made of what the sandbox exports.
+//! and the table of modules in `docs/javascript.md`, which is made of what the sandbox exports.
 //!
 //! `node/record` leaves out the stack frames in Node's own modules; the sandbox prints none.
 
@@ -13,7 +13,7 @@ use std::process::Stdio;
 
 /// The script that prints the names that modules export.
 const SURFACE: &str = "surface";
-/// The table in the README stands between these.
+/// The table in `docs/javascript.md` stands between these.
 const MARKS: [&str; 2] = ["<!-- node-table -->\n", "<!-- /node-table -->"];
 /// A row of the table names at most this many absent exports.
 const NAMED: usize = 12;
@@ -178,7 +178,7 @@ fn difference(wanted: &str, got: &str) -> String {
     text
 }
 
-/// Compares the README's table with what the sandbox exports; with `UPDATE=1` writes it instead.
+/// Compares the table in `docs/javascript.md` with what the sandbox exports; with `UPDATE=1` writes it instead.
 fn table_is_true() -> Result<(), Failed> {
     let node = Surface::read(&fs::read_to_string(folder().join("surface.json"))?)?;
     let end = run(SURFACE, "scripts/surface.mjs")?;
@@ -195,11 +195,11 @@ fn table_is_true() -> Result<(), Failed> {
     if known != list {
         return Err(difference(&known, &list).into());
     }
-    let path = folder().join("../../README.md");
+    let path = folder().join("../../docs/javascript.md");
     let readme = fs::read_to_string(&path)?;
     let [start, end] = MARKS.map(|mark| readme.find(mark));
     let (Some(start), Some(end)) = (start, end) else {
-        return Err(format!("the README has no place for the table: {MARKS:?}").into());
+        return Err(format!("docs/javascript.md has no place for the table: {MARKS:?}").into());
     };
     let start = start + MARKS[0].len();
     if readme[start..end] == table {
