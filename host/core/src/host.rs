@@ -295,7 +295,8 @@ impl Host {
         Ok(refused)
     }
 
-    /// Runs what was permitted and waits for its end. Dropping the future stops the script at once.
+    /// Runs what was permitted and waits for its end. Dropping the future stops the script at once, and
+    /// returns when it has stopped; a file call that hangs in the kernel is waited for no longer than a second.
     pub async fn run(&self, permit: Permit) -> Result<Outcome, Error> {
         self.run_live(permit, Live::default()).await
     }

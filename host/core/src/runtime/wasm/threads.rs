@@ -321,12 +321,10 @@ mod tests {
     }
 
     /// Work that says that it has begun and blocks its thread until the other end is dropped.
-    fn blocks(begin: oneshot::Sender<()>, until: Receiver<()>) -> impl Future<Output = u8> {
-        async move {
-            drop(begin);
-            let _ = until.recv();
-            0
-        }
+    async fn blocks(begin: oneshot::Sender<()>, until: Receiver<()>) -> u8 {
+        drop(begin);
+        let _ = until.recv();
+        0
     }
 
     fn stuck(threads: &Threads) -> usize {
