@@ -26,7 +26,6 @@ trials! {
     more_skills_than_the_soft_limit_has_files_are_all_listed,
     as_many_files_as_the_policy_says_are_open_at_once,
     a_directory_is_read_only_as_far_as_its_listing_is_asked_for,
-    the_clock_is_looked_at_after_every_recount_of_the_scratch_directory,
     a_large_scratch_directory_is_gone_when_the_process_ends,
     what_a_killed_process_left_is_removed_by_the_next_one,
     a_run_keeps_its_scratch_directory_while_others_come_and_go,
@@ -281,57 +280,6 @@ fn a_directory_is_read_only_as_far_as_its_listing_is_asked_for() {
     assert_eq!((end.stderr.as_str(), end.code), ("", 0));
     let files: usize = end.stdout.trim().parse().unwrap();
     assert!(files < 2500, "{files} of 5000 names were read too early");
-}
-
-/// A recount takes the host as long as there are files, and the script no fuel. Whether the run is to
-/// be stopped is asked each time it yields, so these questions count the yields.
-fn the_clock_is_looked_at_after_every_recount_of_the_scratch_directory() {
-    const ROUNDS: usize = 100;
-    let place = Place::with_script(
-        "import os, sys\nrounds, how = int(sys.argv[1]), sys.argv[2]\n\
-         held = 0\ntry:\n    while True:\n        os.mkdir(f'/tmp/{held}')\n        held += 1\n\
-         except OSError: pass\n\
-         os.rmdir('/tmp/0')\nopen('/tmp/f', 'w').close()\nos.rmdir('/tmp/1')\n\
-         file = os.open('/tmp/f', os.O_RDWR)\n\
-         def mkdir(): os.mkdir('/tmp/d'); os.rmdir('/tmp/d')\n\
-         def create(): open('/tmp/c', 'w').close(); os.remove('/tmp/c')\n\
-         def symlink(): os.symlink('f', '/tmp/s'); os.remove('/tmp/s')\n\
-         def link(): os.link('/tmp/f', '/tmp/l'); os.remove('/tmp/l')\n\
-         def write(): os.pwrite(file, b'x' * 4096, 0); os.ftruncate(file, 0)\n\
-         def append():\n    with open('/tmp/f', 'ab', 0) as f: f.write(b'x' * 4096)\n    os.truncate('/tmp/f', 0)\n\
-         def grow(): os.ftruncate(file, 4096); os.ftruncate(file, 0)\n\
-         more, left = open('/tmp/f', 'ab', 0), iter(range(2, held))\n\
-         def drain(): os.rmdir(f'/tmp/{next(left)}'); more.write(b'x' * 4096)\n\
-         if how == 'drain': more.write(b'x' * 4096)\n\
-         for _ in range(rounds): globals()[how]()\nprint('done')\n",
-    );
-    let (host, skill) = (host(&place), skill(&place));
-    let policy = Policy::parse("[limits]\nscratch = \"512KiB\"\n", Path::new("/")).unwrap();
-    let yields = |how: &str, rounds: usize| {
-        let request = Request {
-            args: vec![rounds.to_string(), how.to_owned()],
-            ..Request::typed(&skill, "main.py")
-        };
-        let permit = permitted(&host, &policy, request);
-        let asked = Arc::new(AtomicUsize::new(0));
-        let asking = Arc::clone(&asked);
-        let live = Live {
-            stop: Some(Box::pin(std::future::poll_fn(move |_| {
-                asking.fetch_add(1, Ordering::SeqCst);
-                Poll::Pending
-            }))),
-            ..Live::default()
-        };
-        let outcome = block_on(host.run_live(permit, live)).unwrap();
-        assert_eq!(outcome.stdout, "done\n", "{}", outcome.stderr);
-        asked.load(Ordering::SeqCst)
-    };
-    for how in [
-        "mkdir", "create", "symlink", "link", "write", "append", "grow", "drain",
-    ] {
-        let (none, many) = (yields(how, 0), yields(how, ROUNDS));
-        assert!(many >= none + ROUNDS, "{how}: {none} and {many}");
-    }
 }
 
 fn left_in_tmp(place: &Place) -> usize {

@@ -496,7 +496,7 @@ fn a_script_cannot_plant_or_change_a_skill_on_the_search_path() {
     for path in tried {
         let there = place.path(path).exists();
         let missing = if there { "EPERM" } else { "ENOENT" };
-        expected += &format!("make {path} EPERM\nwrite {path} {missing}\nmove {path} {missing}\n");
+        expected += &format!("make {path} EPERM\nwrite {path} {missing}\nmove {path} EPERM\n");
     }
     assert_eq!(end.stdout, expected, "{}", end.stderr);
     assert_eq!(place.read("skills/deploy/scripts/go.py"), READS);

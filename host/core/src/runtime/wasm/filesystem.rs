@@ -394,3 +394,107 @@ impl types::HostDirectoryEntryStream for FilesView<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::wasm::budget::Budget;
+    use crate::runtime::wasm::files::Files;
+    use bytes::Bytes;
+    use preopens::Host as _;
+    use std::fs::File;
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+    use types::HostDescriptor as _;
+    use wasmtime::component::ResourceTable;
+
+    const FULL: u64 = 64 * ENTRY;
+
+    /// Polls a call to its end; returns its result and how often it yielded.
+    fn polled<F: Future>(call: F) -> (F::Output, usize) {
+        let (mut call, mut cx) = (pin!(call), Context::from_waker(Waker::noop()));
+        let mut yields = 0;
+        loop {
+            match call.as_mut().poll(&mut cx) {
+                Poll::Ready(output) => return (output, yields),
+                Poll::Pending => yields += 1,
+            }
+        }
+    }
+
+    /// A recount takes the host as long as there are files, and the guest no fuel. Whether the run is over is looked at
+    /// each time the guest yields.
+    #[test]
+    fn every_call_that_counts_the_scratch_directory_anew_yields() {
+        for call in [
+            "mkdir", "create", "symlink", "link", "write", "grow", "append",
+        ] {
+            for is_spent in [true, false] {
+                let scratch = tempfile::tempdir().unwrap();
+                std::fs::write(scratch.path().join("f"), "").unwrap();
+                let budget = Budget::new(FULL, Some(scratch.path().to_owned()));
+                let (mut files, mut table) = (Files::new(8), ResourceTable::new());
+                let dir = File::open(scratch.path()).unwrap();
+                files.show(dir, "/tmp".into(), true, None, budget.clone(), None);
+                let mut view = FilesView {
+                    files: &mut files,
+                    table: &mut table,
+                };
+                let (top, _) = view.get_directories().unwrap().remove(0);
+                let nothing = PathFlags::empty();
+                let flags = DescriptorFlags::READ | DescriptorFlags::WRITE;
+                let open =
+                    view.open_at(again(&top), nothing, "f".into(), OpenFlags::empty(), flags);
+                let file = polled(open).0.unwrap();
+                if is_spent {
+                    budget.charge(FULL).unwrap();
+                    budget.shrunk();
+                }
+                let top = again(&top);
+                let yields = match call {
+                    "mkdir" => {
+                        let (made, yields) = polled(view.create_directory_at(top, "d".into()));
+                        made.unwrap();
+                        yields
+                    }
+                    "create" => {
+                        let create = OpenFlags::CREATE;
+                        let (made, yields) =
+                            polled(view.open_at(top, nothing, "c".into(), create, flags));
+                        made.unwrap();
+                        yields
+                    }
+                    "symlink" => {
+                        let (made, yields) = polled(view.symlink_at(top, "f".into(), "s".into()));
+                        made.unwrap();
+                        yields
+                    }
+                    "link" => {
+                        let to = again(&top);
+                        let (made, yields) =
+                            polled(view.link_at(top, nothing, "f".into(), to, "l".into()));
+                        made.unwrap();
+                        yields
+                    }
+                    "write" => {
+                        let (written, yields) = polled(view.write(file, vec![0; 4096], 0));
+                        assert_eq!(written.unwrap(), 4096);
+                        yields
+                    }
+                    "grow" => {
+                        let (grown, yields) = polled(view.set_size(file, 8192));
+                        grown.unwrap();
+                        yields
+                    }
+                    _ => {
+                        let stream = view.append_via_stream(file).unwrap();
+                        let stream = view.table.get_mut(&stream).unwrap();
+                        stream.write(Bytes::from_static(&[0; 4096])).unwrap();
+                        polled(stream.ready()).1
+                    }
+                };
+                assert_eq!(yields, usize::from(is_spent), "{call}");
+            }
+        }
+    }
+}
