@@ -2,16 +2,11 @@
 //! there, work that takes no fuel, handles, and directories that somebody has to remove.
 
 use crate::containment::meanwhile;
-use crate::library::{block_on, host, permitted, skill};
 use crate::place::{Place, SKILL_MD};
-use skillrun::{Live, Policy, Request};
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::Poll;
 
 trials! {
     nineteen_thousand_scripts_whose_names_clash_have_tool_names_of_their_own,

@@ -35,6 +35,7 @@ mod others {
         a_link_that_is_laid_anew_is_not_what_was_approved,
         the_library_refuses_a_linked_workspace_unless_it_is_told_to_follow,
         a_granted_file_is_the_file_that_was_decided_on,
+    a_granted_file_that_becomes_a_link_leads_to_no_neighbour,
         dots_in_a_path_are_where_its_links_lead,
     }
 }
@@ -466,6 +467,38 @@ fn a_granted_file_is_the_file_that_was_decided_on() {
         error.to_string(),
         format!("cannot build the sandbox: `{path}`: is no longer a file")
     );
+}
+
+fn a_granted_file_that_becomes_a_link_leads_to_no_neighbour() {
+    let place = Place::with_script(
+        "import errno, os, sys\n\
+         def attempt(what, act):\n    try: print(what, act())\n    \
+         except OSError as error: print(what, errno.errorcode[error.errno])\n\
+         attempt('read', lambda: open(sys.argv[1]).read())\n\
+         attempt('write', lambda: open(sys.argv[1], 'a').write('x'))\n\
+         attempt('size', lambda: os.stat(sys.argv[1]).st_size)\n",
+    );
+    place.write("data/file", "granted");
+    place.write("data/other", "a neighbour's secret");
+    let (host, skill) = (host(&place), skill(&place));
+    let grant: skillrun::Grant = format!("write:{}", place.text("data/file"))
+        .parse()
+        .unwrap();
+    let policy = Policy::default().and_allow([grant.clone()]);
+    let request = || Request {
+        grants: vec![grant.clone()],
+        args: vec![place.text("data/file")],
+        ..Request::typed(&skill, "main.py")
+    };
+    let twin = permitted(&host, &policy, request());
+    let outcome = block_on(host.run(twin)).unwrap();
+    assert_eq!(outcome.stdout, "read granted\nwrite 1\nsize 8\n");
+    let permit = permitted(&host, &policy, request());
+    setup::prepare(place.root(), "remove data/file\nsymlink other data/file").unwrap();
+    let outcome = block_on(host.run(permit)).unwrap();
+    // The size is that of the link.
+    assert_eq!(outcome.stdout, "read ELOOP\nwrite ELOOP\nsize 5\n");
+    assert_eq!(place.read("data/other"), "a neighbour's secret");
 }
 
 fn dots_in_a_path_are_where_its_links_lead() {

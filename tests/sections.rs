@@ -18,6 +18,10 @@ trials! {
     what_hides_itself_hides_nothing,
     a_refused_skill_is_on_the_record,
     a_script_cannot_plant_or_change_a_skill_on_the_search_path,
+    the_skills_of_a_workspace_are_protected_wherever_the_run_is_started,
+    the_skills_that_any_policy_names_are_protected_under_every_other,
+    a_skill_behind_a_link_on_the_search_path_is_protected,
+    answers_to_a_name_are_not_for_a_skill_that_hides_another,
     a_name_in_skill_md_means_a_skill_only_if_no_folder_has_it,
     show_prints_the_digest,
 }
@@ -506,6 +510,83 @@ fn a_script_cannot_plant_or_change_a_skill_on_the_search_path() {
         end.stdout,
         "make other done\nwrite other done\nmove other done\n"
     );
+}
+
+fn the_skills_of_a_workspace_are_protected_wherever_the_run_is_started() {
+    let place = Place::with_script(PLANTS);
+    skill(&place, "project/skills/deploy");
+    let words = ["-w", "project", "--", ".agents/skills", "skills", "other"];
+    let end = place.run(&words);
+    assert_eq!(
+        end.stdout,
+        "make .agents/skills EPERM\nwrite .agents/skills ENOENT\nmove .agents/skills EPERM\n\
+         make skills EPERM\nwrite skills EPERM\nmove skills EPERM\n\
+         make other done\nwrite other done\nmove other done\n",
+        "{}",
+        end.stderr
+    );
+}
+
+fn the_skills_that_any_policy_names_are_protected_under_every_other() {
+    let place = self::place("[skill.\"{root}/vault/deploy\"]\napproval = \"never\"\n");
+    place.write(
+        "skill/SKILL.md",
+        "---\nname: skill\ndescription: A skill.\n---\n",
+    );
+    place.write("skill/scripts/main.py", PLANTS);
+    skill(&place, "vault/deploy");
+    skill(&place, "vault/trusted");
+    place.write("empty.toml", "");
+    place.write("other/skillrun.toml", "[skill.\"../vault/trusted\"]\n");
+    let mut trust = place.command(&["policy", "trust", "--yes"]);
+    let end = place.end_of(trust.current_dir(place.path("other")));
+    assert_eq!(end.code, 0, "{}", end.stderr);
+    let words = ["-w", "vault", "--policy", "empty.toml", "--"];
+    let end = place.run(&[&words[..], &["deploy", "trusted", "free"]].concat());
+    assert_eq!(
+        end.stdout,
+        "make deploy EPERM\nwrite deploy ENOENT\nmove deploy EPERM\n\
+         make trusted EPERM\nwrite trusted ENOENT\nmove trusted EPERM\n\
+         make free done\nwrite free done\nmove free done\n",
+        "{}",
+        end.stderr
+    );
+}
+
+fn a_skill_behind_a_link_on_the_search_path_is_protected() {
+    let place = Place::with_script(PLANTS);
+    skill(&place, "dev/deploy");
+    fs::create_dir_all(place.path("home/.claude/skills")).unwrap();
+    symlink(
+        place.path("dev/deploy"),
+        place.path("home/.claude/skills/deploy"),
+    )
+    .unwrap();
+    let end = place.run(&["-w", "dev", "--", "deploy", "free"]);
+    assert_eq!(
+        end.stdout,
+        "make deploy EPERM\nwrite deploy ENOENT\nmove deploy EPERM\n\
+         make free done\nwrite free done\nmove free done\n",
+        "{}",
+        end.stderr
+    );
+}
+
+fn answers_to_a_name_are_not_for_a_skill_that_hides_another() {
+    let place = self::place("");
+    skill(&place, "repo/.claude/skills/deploy");
+    let load = |folder: &str, skill: &str| {
+        let answers = format!(
+            "[{{\"skill\": \"{skill}\", \"script\": \"scripts/go.py\", \"answer\": \"yes_once\"}}]"
+        );
+        place.write("answers.json", answers);
+        let mut load = place.command(&["load", "deploy", "--answers", "../answers.json"]);
+        place.end_of(load.current_dir(place.path(folder))).code
+    };
+    assert_eq!(load("repo", "deploy"), 126);
+    // The twins: a name that means one skill, and a path.
+    assert_eq!(load("secret", "deploy"), 0);
+    assert_eq!(load("repo", &place.text("repo/.claude/skills/deploy")), 0);
 }
 
 fn a_name_in_skill_md_means_a_skill_only_if_no_folder_has_it() {

@@ -63,18 +63,29 @@ impl Agent {
         all
     }
 
-    /// The policy with what was typed. Nothing that lies in one of the skills or in the workspace is read as one.
+    /// The directories besides skills that what runs may write.
+    pub(crate) fn writable_roots(&self, policy: &Policy, skills: &[Arc<Skill>]) -> Vec<PathBuf> {
+        let all = self.writable(policy, skills).into_iter();
+        all.skip(skills.len())
+            .map(|writable| writable.path)
+            .collect()
+    }
+
+    /// The policy with what was typed. Nothing in one of the skills is read as one; what is inside the workspace counts
+    /// only if it is trusted.
     pub(crate) fn policy(&self, skills: &[Arc<Skill>]) -> Result<Policy, Failure> {
         let names: Vec<&str> = skills.iter().map(|skill| skill.name()).collect();
         let names = names.join(" ");
         let skills: Vec<&Path> = skills.iter().map(|skill| skill.path()).collect();
+        let typed = typed(&self.allow)?;
         let untrusted = places::Untrusted {
             skills: &skills,
             workspace: self.workspace.as_deref(),
+            writable: &writable_by(&typed),
         };
         let policy = places::policy(self.policy.as_deref(), &self.skills, untrusted);
         let policy = policy.map_err(|failure| recorded(failure, &names))?;
-        Ok(policy.and_allow(typed(&self.allow)?))
+        Ok(policy.and_allow(typed))
     }
 
     /// A request as it is asked for here.
@@ -92,6 +103,15 @@ impl Agent {
         };
         request.with_all_grants(policy, |name| std::env::var(name).ok())
     }
+}
+
+/// The paths that grants make writable.
+pub(crate) fn writable_by(grants: &[Grant]) -> Vec<PathBuf> {
+    let path = |grant: &Grant| match grant {
+        Grant::Write(path) if path.as_os_str() != Grant::SKILL => Some(path.clone()),
+        _ => None,
+    };
+    grants.iter().filter_map(path).collect()
 }
 
 /// Tells which skills of the same name are hidden by the one that was found, and whether its folder has another name.

@@ -192,6 +192,14 @@ fn hear_pages(
     window: Window,
     until: Instant,
 ) -> std::io::Result<Heard> {
+    if terminal.has_pages() && window.rows < page::MIN_ROWS {
+        let text = "skillrun asks: enlarge the window to answer\n> ";
+        let left = until.saturating_duration_since(Instant::now());
+        return Ok(match terminal.hear(text, window, left)? {
+            Heard::Line(_) => Heard::Line("no".into()),
+            heard => heard,
+        });
+    }
     let mut heard = Heard::Nothing;
     for (at, page) in pages.iter().enumerate() {
         heard = terminal.hear(

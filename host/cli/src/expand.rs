@@ -43,7 +43,9 @@ pub(crate) fn expand(args: &Expand) -> Result<u8, Failure> {
     })?;
     let protected = answers.iter().chain(&events);
     let protected = protected.filter_map(|file| file.path.clone());
-    let host = places::host_protecting(&policy, &args.agent.skills, protected.collect())?;
+    let writable = args.agent.writable_roots(&policy, &skills);
+    let (skills_typed, protected) = (&args.agent.skills, protected.collect());
+    let host = places::host_protecting(&policy, skills_typed, &writable, protected)?;
     let host: &'static Host = Box::leak(Box::new(host));
     interrupt::remember(host);
     let asks = args.agent.asks(answers)?;

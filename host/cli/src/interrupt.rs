@@ -52,6 +52,11 @@ pub(crate) fn stop() -> Result<(), Failure> {
     Ok(())
 }
 
+/// Whether somebody has pressed Ctrl-C, or asked the process to end.
+pub(crate) fn is_pressed() -> bool {
+    PRESSED.load(Ordering::SeqCst) > 0
+}
+
 /// Has the runs of `host` recorded as aborted if the process ends before them.
 pub(crate) fn remember(host: &'static Host) {
     *HOST.write().unwrap_or_else(PoisonError::into_inner) = Some(host);
@@ -106,10 +111,11 @@ pub(crate) fn start() -> io::Result<&'static watch::Sender<()>> {
 fn leave() -> ! {
     let (done, recorded) = channel();
     let record = move || {
-        ask::restore_terminal();
+        // A terminal that takes no output must not keep the record from being written.
         if let Some(host) = *HOST.read().unwrap_or_else(PoisonError::into_inner) {
             host.abort_runs();
         }
+        ask::restore_terminal();
         let _ = done.send(());
     };
     if std::thread::Builder::new().spawn(record).is_ok() {

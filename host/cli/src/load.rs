@@ -24,7 +24,11 @@ pub(crate) fn load(args: &Load) -> Result<u8, Failure> {
     let answers = args.agent.answers(&writable);
     let answers = answers.map_err(|failure| agent::recorded(failure, skill.name()))?;
     let protected = answers.iter().filter_map(|file| file.path.clone());
-    let host = places::host_protecting(&policy, &args.agent.skills, protected.collect())?;
+    let roots = args
+        .agent
+        .writable_roots(&policy, std::slice::from_ref(skill));
+    let (typed, protected) = (&args.agent.skills, protected.collect());
+    let host = places::host_protecting(&policy, typed, &roots, protected)?;
     let host: &'static Host = Box::leak(Box::new(host));
     interrupt::remember(host);
     let asks = args.agent.asks(answers)?;
@@ -42,6 +46,9 @@ pub(crate) fn load(args: &Load) -> Result<u8, Failure> {
     let ran = runtime.block_on(async {
         let mut ran = Vec::new();
         for decision in decisions {
+            if interrupt::is_pressed() {
+                break;
+            }
             ran.push(match decision {
                 Decision::Permitted(permit) => one(host, permit, args.agent.quiet).await?,
                 Decision::Refused(refusal) => Ran::Refused(refusal),
@@ -54,6 +61,9 @@ pub(crate) fn load(args: &Load) -> Result<u8, Failure> {
     // A call of a script that does not return must not hold the process.
     runtime.shutdown_background();
     let ran = ran?;
+    if interrupt::is_pressed() {
+        return Ok(INTERRUPTED);
+    }
     let refused = ran.iter().any(|ran| matches!(ran, Ran::Refused(_)));
     print(args, &load.render(ran))?;
     Ok(if refused { REFUSED } else { 0 })

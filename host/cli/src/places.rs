@@ -63,29 +63,55 @@ pub(crate) fn own_policy() -> Option<PathBuf> {
 /// The host of this user. What steers it, now or later, is protected against the scripts it runs: policies, records, and
 /// the skills that a name or a section of the policy may mean.
 pub(crate) fn host(policy: &Policy, skills: &Skills) -> Result<Host, Failure> {
-    host_protecting(policy, skills, Vec::new())
+    host_protecting(policy, skills, &[], Vec::new())
 }
 
-/// The same with further files that no script may write.
+/// The same where scripts may write the directories `writable`, with further files that no script may write.
 pub(crate) fn host_protecting(
     policy: &Policy,
     skills: &Skills,
+    writable: &[PathBuf],
     further: Vec<PathBuf>,
 ) -> Result<Host, Failure> {
+    let log = audit()?;
+    let records = log.parent().map(Path::to_owned);
+    let own: Vec<PathBuf> = config().into_iter().chain(records).collect();
+    reject_own(writable, own.iter().chain(&[cache()?]))?;
     let mut protected = further;
-    protected.extend(config());
+    protected.extend(own);
     protected.extend(policy.source().map(Path::to_owned));
-    // Where the records of trust are not to be relied on, none of these policies counts.
-    let trusted = trusted()?.list().unwrap_or_default();
-    protected.extend(trusted.into_iter().map(|policy| policy.path));
     protected.extend(policy.skill_paths());
+    // The next run may be under any policy that counts, wherever this one was started. Where the records of trust are
+    // not to be relied on, none of those policies counts.
+    for known in trusted()?.list().unwrap_or_default() {
+        protected.extend(
+            known
+                .path
+                .parent()
+                .into_iter()
+                .flat_map(Policy::project_skill_dirs),
+        );
+        protected.extend(skills_of(&known.path));
+        protected.push(known.path);
+    }
+    protected.extend(own_policy().iter().flat_map(|path| skills_of(path)));
     let here = env::current_dir()?;
     let search = library(&skills.folders);
     let search = search.folders().iter().chain(policy.skill_dirs());
-    // Also those that are not there: whoever makes one decides what a name means.
-    protected.extend(search.map(|folder| here.join(folder)));
-    let log = audit()?;
-    protected.extend(log.parent().map(Path::to_owned));
+    for folder in search {
+        let folder = here.join(folder);
+        // A skill may be a link to a folder elsewhere.
+        let entries = folder.read_dir().into_iter().flatten().flatten();
+        let links = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
+        protected.extend(links.filter_map(|link| link.path().canonicalize().ok()));
+        // Also directories that are not there: whoever makes one decides what a name means.
+        protected.push(folder);
+    }
+    let projects = writable.iter().map(|folder| here.join(folder));
+    protected.extend(projects.flat_map(|folder| {
+        let folder = folder.canonicalize().unwrap_or(folder);
+        Policy::project_skill_dirs(&folder).collect::<Vec<_>>()
+    }));
     Ok(Host::new(Settings {
         cache: cache()?,
         audit: AuditLog::file(log),
@@ -95,11 +121,45 @@ pub(crate) fn host_protecting(
     }))
 }
 
+/// The skills that a policy file names by path; none if it cannot be read, since it does not count then.
+fn skills_of(path: &Path) -> Vec<PathBuf> {
+    let policy = PolicyFile::read(path).and_then(|file| Ok(at_home(file.parse()?, &file)));
+    policy.map_or_else(|_| Vec::new(), |policy| policy.skill_paths().collect())
+}
+
+/// Refuses to let scripts write what skillrun keeps for itself: records of trust, approvals, compiled code.
+fn reject_own<'a>(
+    writable: &[PathBuf],
+    own: impl Iterator<Item = &'a PathBuf> + Clone,
+) -> Result<(), Failure> {
+    for folder in writable {
+        let Ok(real) = folder.canonicalize() else {
+            continue;
+        };
+        let real_own = |own: &PathBuf| own.canonicalize().unwrap_or_else(|_| own.clone());
+        if let Some(own) = own.clone().map(real_own).find(|own| real.starts_with(own)) {
+            return Err(Failure {
+                code: REFUSED,
+                word: "refused",
+                message: format!(
+                    "`{}` is inside `{}`, a protected path",
+                    printable(&folder.display().to_string()),
+                    printable(&own.display().to_string())
+                ),
+                hint: Some("give the script another directory".into()),
+            });
+        }
+    }
+    Ok(())
+}
+
 /// What scripts may bring along or change, and what is therefore not read as policy, or only if a person trusts it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Untrusted<'a> {
     pub(crate) skills: &'a [&'a Path],
     pub(crate) workspace: Option<&'a Path>,
+    /// Paths that a person granted for writing.
+    pub(crate) writable: &'a [PathBuf],
 }
 
 /// The policy: the named one, or the first that is there and says something, or the empty one.
@@ -248,9 +308,11 @@ impl Untrusted<'_> {
         is_of_a_skill(file) || self.skills.iter().any(|skill| lies_in(file, skill))
     }
 
-    /// Whether a file lies in the workspace.
+    /// Whether a file lies in the workspace, or where a script may write by a grant.
     fn holds(&self, file: &Path) -> bool {
-        self.workspace.is_some_and(|folder| lies_in(file, folder))
+        let granted = self.writable.iter().map(PathBuf::as_path);
+        let mut all = self.workspace.into_iter().chain(granted);
+        all.any(|folder| lies_in(file, folder))
     }
 }
 

@@ -32,6 +32,7 @@ pub(crate) fn run(args: Run) -> Result<u8, Failure> {
     let untrusted = places::Untrusted {
         skills: &[found.skill.path()],
         workspace: args.workspace.as_deref(),
+        writable: &agent::writable_by(&agent::typed(&args.allow)?),
     };
     let policy = places::policy(args.policy.as_deref(), &args.skills, untrusted);
     let policy = policy.map_err(|failure| agent::recorded(failure, &args.script))?;
@@ -39,7 +40,11 @@ pub(crate) fn run(args: Run) -> Result<u8, Failure> {
     let (policy, request) = wanted.map_err(|failure| agent::recorded(failure, &args.script))?;
     // Taken apart piece by piece a host costs as much as a tenth of a short run; the end of the
     // process does it at once.
-    let host: &'static Host = Box::leak(Box::new(places::host(&policy, &args.skills)?));
+    let mut writable = agent::writable_by(&request.grants);
+    writable.extend(request.workspace.clone());
+    let host = places::host_protecting(&policy, &args.skills, &writable, Vec::new());
+    let host = host.map_err(|failure| agent::recorded(failure, &args.script))?;
+    let host: &'static Host = Box::leak(Box::new(host));
     interrupt::remember(host);
     let permit = match host.decide(&policy, request)? {
         Decision::Permitted(permit) => permit,

@@ -22,6 +22,9 @@ use std::path::{Component, Path, PathBuf};
 /// The kernel follows no more than these.
 const MAX_LINKS: usize = 40;
 
+/// Directories around one another; no path that the kernel takes has more.
+const MAX_DEPTH: usize = 4096;
+
 /// Where links are followed if we are root ourselves.
 ///
 /// The files that a confined script of root creates belong to root as well, so their owner does not distinguish them
@@ -209,6 +212,10 @@ pub fn upwards(folder: impl AsFd) -> io::Result<Vec<Metadata>> {
         // The parent of `/` is `/`. A directory mounted inside itself also equals its parent, so compare with `/`.
         if id(&next) == root && all.last().map(id) == Some(root) {
             return Ok(all);
+        }
+        // No path is longer. A directory that was detached from the tree has no `/` above it.
+        if all.len() > MAX_DEPTH {
+            return Err(Errno::LOOP.into());
         }
         all.push(next);
         folder = above;

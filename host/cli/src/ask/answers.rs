@@ -72,14 +72,18 @@ fn one(value: &Value) -> Result<Prepared, String> {
 }
 
 /// The answer to a question: to each of its scripts there must be one, and the least of them counts. A skill is known
-/// by its folder, as in policies: its name is its own word.
+/// by its path, or by the name of its folder if it hides no other; the name that it gives itself is its own word.
 pub(super) fn of(all: &[Prepared], question: &Question) -> Option<Answer> {
     let mut least = Answer::YesInSession;
     let folder = Path::new(&question.skill_path).file_name();
     let folder = folder.and_then(|name| name.to_str()).unwrap_or_default();
     for script in &question.scripts {
         let found = all.iter().find(|prepared| {
-            prepared.skill == folder
+            let is_skill = match prepared.skill.contains('/') {
+                true => prepared.skill == question.skill_path,
+                false => prepared.skill == folder && question.hides.is_empty(),
+            };
+            is_skill
                 && prepared.script == script.script
                 && prepared
                     .sha256

@@ -5,8 +5,8 @@
 
 use super::sheet::{Window, wrapped};
 
-/// A window with fewer rows shows no question, whatever we do.
-const MIN_ROWS: usize = 8;
+/// A window with fewer rows shows no question, whatever we do: nothing is asked there.
+pub(super) const MIN_ROWS: usize = 8;
 
 /// The pages of texts that are shown one after the other; the last page ends with `options`. Each text begins a page.
 pub(super) fn pages(texts: &[&str], options: &str, window: Window) -> Vec<String> {
@@ -18,17 +18,19 @@ pub(super) fn pages(texts: &[&str], options: &str, window: Window) -> Vec<String
     let mut pages = Vec::new();
     for (at, text) in texts.iter().enumerate() {
         let is_last = at + 1 == texts.len();
-        let mut left = rows(text, window);
+        let rows = rows(text, window);
+        let mut left = rows.as_slice();
         // The options need all of the window in a tiny one; their page still has a row of the text.
         let room = match is_last {
             true => height.saturating_sub(options.len()).max(1),
             false => whole,
         };
         while left.len() > room {
-            let rest = left.split_off(whole.min(left.len() - 1));
-            pages.push(std::mem::replace(&mut left, rest));
+            let (page, rest) = left.split_at(whole.min(left.len() - 1));
+            pages.push(page.to_vec());
+            left = rest;
         }
-        pages.push(left);
+        pages.push(left.to_vec());
     }
     let count = pages.len();
     let each = pages.into_iter().enumerate().map(|(at, mut page)| {

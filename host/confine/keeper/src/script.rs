@@ -13,15 +13,34 @@
 //!
 //! The comparison is by the text of an absolute path. A script that opens itself by another path reads the file
 //! that is there.
+//!
+//! Some interpreters look at the path before they open it: if somebody puts a directory there, Python runs the
+//! `__main__.py` in it and Node its `index.js`; if nothing is there, Node tries the path with an extension. So nothing
+//! below the script's path is ever opened, and nothing whose path continues it before the interpreter has its script.
+//! Links in the path are not followed by Python; Node is started so that it does not follow them either.
 
 use crate::sys::{self, Call};
 use crate::unable::{Step as _, Unable};
 use rustix::fs::{Mode, OFlags, fstat};
+use rustix::io::Errno;
 use skillrun_keeper::Plan;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt as _;
+
+/// What a call opens, compared with the script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Target {
+    /// The script.
+    Script,
+    /// A path below the script's, as if that were a directory.
+    Below,
+    /// The script's path with an extension.
+    Continued,
+    /// Anything else.
+    Other,
+}
 
 /// Answers the calls by which a program opens files.
 pub(crate) struct Opens {
@@ -57,23 +76,32 @@ impl Opens {
     fn answer(&mut self, call: &Call) {
         let calls = self.calls.as_fd();
         // A process that has ended takes no answer.
-        let _ = match self.is_script(call) {
-            Ok(true) => match self.hand(call) {
+        let _ = match self.target(call) {
+            Ok(Target::Script) => match self.hand(call) {
                 Ok(()) => {
                     self.handed += 1;
                     Ok(())
                 }
                 Err(error) => sys::fail_call(calls, call, &error),
             },
-            Ok(false) => sys::continue_call(calls, call),
+            Ok(Target::Below) => sys::fail_call(calls, call, &Errno::NOTDIR.into()),
+            Ok(Target::Continued) if !self.has_script() => {
+                sys::fail_call(calls, call, &Errno::NOENT.into())
+            }
+            Ok(Target::Continued | Target::Other) => sys::continue_call(calls, call),
             // Once the interpreter has its script, a process that hides its memory misses nothing.
-            Err(_) if self.handed > self.paths.len() => sys::continue_call(calls, call),
+            Err(_) if self.has_script() => sys::continue_call(calls, call),
             Err(error) => sys::fail_call(calls, call, &error),
         };
     }
 
-    /// Whether a call opens the script.
-    fn is_script(&self, call: &Call) -> io::Result<bool> {
+    /// Whether the interpreter has opened its script; before it, the check opened every path once.
+    fn has_script(&self) -> bool {
+        self.handed > self.paths.len()
+    }
+
+    /// What a call opens.
+    fn target(&self, call: &Call) -> io::Result<Target> {
         let longest = self.paths.iter().map(Vec::len).max().unwrap_or(0);
         let mut path = vec![0; longest];
         let read = match sys::read_memory(call, &mut path) {
@@ -87,7 +115,18 @@ impl Opens {
         };
         // If it still waits, it waited all the time: the number was no other process's.
         sys::check_call(self.calls.as_fd(), call)?;
-        Ok(self.paths.iter().any(|own| path[..read].starts_with(own)))
+        let path = &path[..read];
+        let of = |own: &Vec<u8>| match own.split_last() {
+            _ if path.starts_with(own) => Target::Script,
+            Some((_, text)) if path.starts_with(text) => match path.get(text.len()) {
+                Some(b'/') => Target::Below,
+                Some(b'.') => Target::Continued,
+                _ => Target::Other,
+            },
+            _ => Target::Other,
+        };
+        let targets = self.paths.iter().map(of);
+        Ok(targets.min().unwrap_or(Target::Other))
     }
 
     /// Makes a new handle of the script the result of a call. It has a position of its own.

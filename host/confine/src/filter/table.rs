@@ -65,6 +65,13 @@ const NOT_ONLY_READING: u32 = (libc::O_ACCMODE
     | libc::O_PATH
     | libc::O_DIRECTORY) as u32;
 
+/// What takes memory of the kernel that no process shows, refused where no control group counts it.
+pub(super) const UNCOUNTED: &[Entry] = &[Entry::new(
+    "attributes of files in memory: of the script's own copy there may be any number",
+)
+.only(Where::NoGroup)
+.calls(calls![SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr])];
+
 pub(super) const ALLOWED: &[Entry] = &[
     Entry::new("read and write what is open")
         .calls(calls![

@@ -100,6 +100,9 @@ pub struct Question {
     pub skill: String,
     /// Where the skill is.
     pub skill_path: String,
+    /// Skills of the same name that this one hides.
+    #[serde(skip)]
+    pub hides: Vec<std::path::PathBuf>,
     /// What the skill says it is for.
     pub description: String,
     /// What is to run; more than one where they belong together.
@@ -197,6 +200,9 @@ impl Question {
             chat: of(|permit| permit.chat.clone()),
             skill: of(|permit| permit.skill().to_owned()),
             skill_path: of_skill(|skill| skill.path().display().to_string()).unwrap_or_default(),
+            hides: skill
+                .map(|skill| skill.shadowed().to_vec())
+                .unwrap_or_default(),
             description: of_skill(|skill| skill.description().to_owned()).unwrap_or_default(),
             scripts: permits.iter().map(script).collect(),
             workspace: first.and_then(|permit| permit.workspace_path()),

@@ -145,7 +145,10 @@ impl Pending {
         match self {
             Self::None => false,
             Self::Line(pending, bytes) => {
-                pending == hash || ((line.len() as u64) < bytes && !line.contains(&b'\n'))
+                // A line that was cut short has lost its last brace. Whatever parses is not one.
+                let is_cut = || serde_json::from_slice::<serde::de::IgnoredAny>(line).is_err();
+                let is_short = (line.len() as u64) < bytes && !line.contains(&b'\n');
+                pending == hash || (is_short && is_cut())
             }
             Self::Unknown => true,
         }

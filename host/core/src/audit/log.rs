@@ -62,7 +62,10 @@ pub(super) fn append(path: &Path, rotate_at: u64, event: &Event<'_>) -> io::Resu
     line.push(b'\n');
     if let Err(error) = log.write_all(&line) {
         // What fitted on the disk; if it stays, the next writer ends it.
-        let _ = log.set_len(head.length);
+        if log.set_len(head.length).is_ok() {
+            head.pending = Pending::None;
+            let _ = head.write(held);
+        }
         return Err(error);
     }
     head.newest = Link { seq, hash };

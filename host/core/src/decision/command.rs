@@ -11,7 +11,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
 /// Bytes of a command that is a script, as of a script in a skill.
@@ -63,15 +63,20 @@ pub(super) fn find(name: &str, tier: Tier) -> Result<(CheckedCommand, String), R
         return Err(missing());
     }
     // The handle stays on this file, but nothing keeps its bytes from whoever may write it.
-    if meta.permissions().mode() & 0o022 != 0 {
+    let own = rustix::process::geteuid().as_raw();
+    let is_anothers = meta.uid() != own && meta.uid() != 0;
+    if is_anothers || meta.permissions().mode() & 0o022 != 0 {
         let real = show(&real.display().to_string());
-        let message = format!("the command `{name}`: others than its owner may change `{real}`");
-        return Err(
-            Refusal::new(Check::Permission, message).hint("make it writable by its owner alone")
-        );
+        let message = format!("the command `{name}`: other users may change `{real}`");
+        return Err(Refusal::new(Check::Permission, message)
+            .hint("it must belong to root or to you, and be writable by its owner alone"));
     }
-    let hash = hash(&file).map_err(failed)?;
     let script = script(&file, meta.len()).map_err(|why| fail(&why))?;
+    let hash = match &script {
+        // The bytes that are hashed are those that will run: the file is read once.
+        Some(script) => hex(&Sha256::digest(&script.source)),
+        None => hash(&file).map_err(failed)?,
+    };
     if let Some(script) = &script
         && !skillrun_confine::is_shown(&script.interpreter)
     {
@@ -101,9 +106,12 @@ fn script(mut file: &File, size: u64) -> Result<Option<CommandScript>, String> {
         return Err(format!("a script of more than {MAX_SCRIPT} bytes"));
     }
     let mut source = start.to_vec();
-    file.take(MAX_SCRIPT)
+    file.take(MAX_SCRIPT + 1)
         .read_to_end(&mut source)
         .map_err(failed)?;
+    if source.len() as u64 > MAX_SCRIPT {
+        return Err(format!("a script of more than {MAX_SCRIPT} bytes"));
+    }
     let (interpreter, argument) =
         first_line(&source).ok_or("its first line names no interpreter by an absolute path")?;
     Ok(Some(CommandScript {
@@ -133,6 +141,7 @@ fn first_line(source: &[u8]) -> Option<(&[u8], Option<&[u8]>)> {
 fn hash(mut file: &File) -> io::Result<String> {
     let mut hash = Sha256::new();
     let mut part = vec![0; 256 * 1024];
+    file.rewind()?;
     loop {
         match file.read(&mut part)? {
             0 => return Ok(hex(&hash.finalize())),

@@ -333,8 +333,12 @@ fn job(
         Checked::Script(script) => {
             let base = Path::new(permit.skill_base().unwrap_or_default());
             let path = base.join(script.script.path());
-            arguments.push(path.clone().into_os_string());
             let language = script.script.language();
+            if language == Language::JavaScript {
+                // Links that somebody puts into the path after it was checked are not followed.
+                arguments.push("--preserve-symlinks-main".into());
+            }
+            arguments.push(path.clone().into_os_string());
             let program = interpreter::find(language);
             let program =
                 program.ok_or_else(|| failed(format!("`{}` is gone", language.interpreter())))?;

@@ -153,10 +153,11 @@ impl FilesView<'_> {
     }
 
     /// Lets a guest look at `path` unless it is the neighbour of a single granted file.
-    pub(super) fn look(&self, fd: &Fd, path: &str) -> FsResult<()> {
+    pub(super) fn look(&self, fd: &Fd, path: &str, follow: PathFlags) -> FsResult<PathFlags> {
         match &self.place(fd)?.only {
             Some(only) if only != path => Err(ErrorCode::NoEntry.into()),
-            _ => Ok(()),
+            Some(_) => Ok(PathFlags::empty()),
+            None => Ok(follow),
         }
     }
 
@@ -240,7 +241,7 @@ impl FilesView<'_> {
         how: OpenFlags,
         flags: DescriptorFlags,
     ) -> FsResult<Descriptor> {
-        self.look(at, path)?;
+        let follow = self.look(at, path, follow)?;
         let place = self.place(at)?;
         let dir = self.dir(at)?;
         let creates = how.contains(OpenFlags::CREATE);
@@ -373,7 +374,7 @@ impl FilesView<'_> {
             true => Path::new("."),
             false => inside,
         };
-        let follow = match follow {
+        let follow = match follow && place.only.is_none() {
             true => FollowSymlinks::Yes,
             false => FollowSymlinks::No,
         };

@@ -221,7 +221,7 @@ impl types::HostDescriptor for FilesView<'_> {
         follow: PathFlags,
         path: String,
     ) -> FsResult<types::DescriptorStat> {
-        self.look(&fd, &path)?;
+        let follow = self.look(&fd, &path, follow)?;
         self.inner().stat_at(fd, follow, path).await
     }
 
@@ -296,7 +296,7 @@ impl types::HostDescriptor for FilesView<'_> {
     }
 
     async fn readlink_at(&mut self, fd: Fd, path: String) -> FsResult<String> {
-        self.look(&fd, &path)?;
+        self.look(&fd, &path, PathFlags::empty())?;
         self.inner().readlink_at(fd, path).await
     }
 
@@ -373,7 +373,7 @@ impl types::HostDescriptor for FilesView<'_> {
         follow: PathFlags,
         path: String,
     ) -> FsResult<types::MetadataHashValue> {
-        self.look(&fd, &path)?;
+        let follow = self.look(&fd, &path, follow)?;
         self.inner().metadata_hash_at(fd, follow, path).await
     }
 }
