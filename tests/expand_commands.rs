@@ -209,8 +209,8 @@ fn a_command_that_others_may_change_is_refused() {
     for mode in [0o775, 0o757] {
         own_command(&place, script, mode);
         let end = with_own_commands(&place, &words);
-        let why = "refused: the command `own-command`: others than its owner may change \
-                   `/usr/local/bin/own-command`\nhint: make it writable by its owner alone\n";
+        let why = "refused: the command `own-command`: other users may change \
+                   `/usr/local/bin/own-command`\nhint: it must belong to root or to you, and be writable by its owner alone\n";
         assert_eq!((end.stdout.as_str(), end.stderr.as_str()), ("", why));
     }
     own_command(&place, script, 0o755);

@@ -323,6 +323,7 @@ mod tests {
             world: "w".into(),
             chat: "c".into(),
             skill: "demo".into(),
+            hides: Vec::new(),
             skill_path: "/skills/demo".into(),
             description: "A demo.".into(),
             scripts: vec![AskedScript {
