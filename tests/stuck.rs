@@ -215,9 +215,11 @@ fn ctrl_c_ends_a_marker_whose_host_call_hangs() {
 /// runs any more that could be stopped in order.
 fn ctrl_c_twice_ends_a_command_that_cannot_print() {
     let place = Place::new();
-    let reference = "Run `scripts/main.py`.\n";
-    place.write("skill/SKILL.md", [SKILL_MD, reference].concat());
-    place.write("skill/scripts/main.py", "print('x' * 200_000)\n");
+    // What a script prints is cut, and might fit into the pipe.
+    let text = ["Run `scripts/main.py`.\n", &"Text.\n".repeat(50_000)].concat();
+    place.write("skill/SKILL.md", [SKILL_MD, &text].concat());
+    // Only what has run something receives signals.
+    place.write("skill/scripts/main.py", "print('ran')\n");
     let words = ["load", "-y", "./skill"];
     let mut child = place.command(&words).spawn().unwrap();
     // It prints after everything has run.

@@ -313,8 +313,11 @@ mod tests {
         work: impl FnOnce() -> Fut + Send + 'static,
     ) -> Watched<End<u8>> {
         let deadline = Instant::now() + limit;
-        let start =
-            move |signal, _returned| async move { Deadline::new(work(), deadline, signal).await.0 };
+        let start = move |signal, returned| async move {
+            let end = Deadline::new(work(), deadline, signal).await.0;
+            drop(returned);
+            end
+        };
         let lane = Arc::new(Lane::default());
         let watched = threads.run(lane, deadline, &mut stop, start).await;
         watched.unwrap()
