@@ -277,6 +277,10 @@ impl FilesView<'_> {
         let opened = match there {
             Ok(located) => located.open(reads, writes)?,
             Err(error) if creates && error.kind() == io::ErrorKind::NotFound => {
+                // As on Linux: no file is created by the name of a directory.
+                if path.ends_with('/') {
+                    return Err(ErrorCode::IsDirectory.into());
+                }
                 let spot = self.change(at, path)?;
                 place.budget.charge(ENTRY)?;
                 let mut options = OpenOptions::new();
