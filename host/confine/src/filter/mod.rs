@@ -151,7 +151,8 @@ fn answers(backend: Backend, network: bool, memory: Memory) -> BTreeMap<u32, Ans
     add(table::REFUSED, &|_| Answer::Errno(libc::EPERM));
     add(table::UNSUPPORTED, &|_| Answer::Errno(libc::EOPNOTSUPP));
     add(table::ALLOWED, &Entry::answer);
-    add(table::UNCOUNTED, &|_| Answer::Errno(libc::EPERM));
+    // As on a file system without them, which programs that copy files expect.
+    add(table::UNCOUNTED, &|_| Answer::Errno(libc::EOPNOTSUPP));
     answers
 }
 

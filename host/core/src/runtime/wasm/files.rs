@@ -340,14 +340,13 @@ impl FilesView<'_> {
             "." => None,
             _ => self.change(at, path)?,
         };
-        // Where something is sealed a link is not followed: it might lead there.
-        let follow = match place.sealed {
-            Some(_) => FollowSymlinks::No,
-            None => following(follow),
-        };
-        let located = match &spot {
-            Some((parent, name)) => Located::find(&parent.dir, name.as_ref(), follow)?,
-            None => Located::find(&dir.dir, path.as_ref(), follow)?,
+        let follow = following(follow);
+        let located = match (&spot, follow) {
+            (Some((parent, name)), FollowSymlinks::No) => {
+                Located::find(&parent.dir, name.as_ref(), follow)?
+            }
+            // A link is followed from the directory that the guest sees. Wherever it leads, that is compared below.
+            _ => Located::find(&dir.dir, path.as_ref(), follow)?,
         };
         if let Some(sealed) = &place.sealed
             && sealed.covers(&real_path(located.handle())?)
