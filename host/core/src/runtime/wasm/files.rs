@@ -176,6 +176,17 @@ impl FilesView<'_> {
         Ok(Some((parent, name.to_owned())))
     }
 
+    /// Lets a guest change a directory itself, unless it is protected or only holds a granted file.
+    pub(super) fn change_itself(&self, fd: &Fd) -> FsResult<()> {
+        let (place, dir) = (self.place(fd)?, self.dir(fd)?);
+        let real = real_path(dir.dir.as_ref())?;
+        let sealed = place.sealed.as_ref();
+        if place.only.is_some() || sealed.is_some_and(|sealed| sealed.covers(&real)) {
+            return Err(ErrorCode::NotPermitted.into());
+        }
+        Ok(())
+    }
+
     /// Like [`Self::change`], as a descriptor for wasmtime-wasi; [`Self::done`] takes it back.
     pub(super) fn spot(&mut self, fd: &Fd, path: String) -> FsResult<(Fd, String)> {
         match self.change(fd, &path)? {

@@ -217,8 +217,10 @@ impl types::HostDescriptor for FilesView<'_> {
         mtim: types::NewTimestamp,
     ) -> FsResult<()> {
         let (at, path) = match path.as_str() {
-            // The directory itself. That of a single granted file is not the guest's.
-            "." if self.place(&fd)?.only.is_none() => (again(&fd), path),
+            "." => {
+                self.change_itself(&fd)?;
+                (again(&fd), path)
+            }
             _ => self.spot(&fd, path)?,
         };
         // Where something is sealed a link is not followed: it might lead there.
