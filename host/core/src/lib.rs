@@ -47,7 +47,7 @@ mod decision;
 mod error;
 mod expand;
 mod files;
-#[cfg(feature = "fuzzing")]
+#[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
 mod grant;

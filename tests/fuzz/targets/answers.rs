@@ -33,10 +33,7 @@ mod failure {
 }
 
 static ASKED: LazyLock<(PathBuf, Box<Question>)> = LazyLock::new(|| {
-    let folder = tempfile::Builder::new()
-        .tempdir_in("/dev/shm")
-        .expect("a folder")
-        .keep();
+    let folder = tempfile::tempdir().expect("a folder").keep();
     let host = Host::new(Settings {
         cache: folder.join("cache"),
         audit: AuditLog::sink(|_| Ok(())),

@@ -23,10 +23,7 @@ struct Template {
 }
 
 static TEMPLATE: LazyLock<Template> = LazyLock::new(|| {
-    let folder = tempfile::Builder::new()
-        .tempdir_in("/dev/shm")
-        .expect("a folder")
-        .keep();
+    let folder = tempfile::tempdir().expect("a folder").keep();
     let database = folder.join("approvals.db");
     let host = Host::new(Settings {
         cache: folder.join("cache"),

@@ -28,10 +28,7 @@ struct Template {
 }
 
 static TEMPLATE: LazyLock<Template> = LazyLock::new(|| {
-    let folder = tempfile::Builder::new()
-        .tempdir_in("/dev/shm")
-        .expect("a folder")
-        .keep();
+    let folder = tempfile::tempdir().expect("a folder").keep();
     let log = folder.join("audit.jsonl");
     let host = Host::new(Settings {
         cache: folder.join("cache"),

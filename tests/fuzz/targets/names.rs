@@ -19,10 +19,7 @@ const SECRET: &str = "from-outside-the-skill";
 
 /// `around/secret`, and beside it a skill with scripts, references and links that lead out in every way.
 static SKILL: LazyLock<PathBuf> = LazyLock::new(|| {
-    let around = tempfile::Builder::new()
-        .tempdir_in("/dev/shm")
-        .expect("a folder")
-        .keep();
+    let around = tempfile::tempdir().expect("a folder").keep();
     let skill = around.join("skill");
     fs::create_dir_all(skill.join("scripts/deep")).expect("a folder");
     fs::create_dir_all(skill.join("references")).expect("a folder");

@@ -6,7 +6,7 @@
 //! anything, so nothing that was found by reading is ever an error.
 
 mod facts;
-#[cfg(feature = "fuzzing")]
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 mod javascript;
 mod modules;

@@ -13,7 +13,7 @@ mod library;
 mod script;
 
 pub use allowed_tools::AllowedTools;
-#[cfg(feature = "fuzzing")]
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use describe::describe;
 pub use front_matter::{FrontMatter, Value};
 pub(crate) use front_matter::{Marks, indented};

@@ -407,3 +407,61 @@ impl TypeScript {
         Some((answer, fuel))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::SystemTime;
+
+    /// A guest with a writable directory that holds a protected one, and with a single file of another.
+    fn guest(around: &Path) -> Guest {
+        for folder in ["work/protected", "single"] {
+            std::fs::create_dir_all(around.join(folder)).unwrap();
+        }
+        std::fs::write(around.join("single/granted"), "").unwrap();
+        let place = |folder: &str, only: Option<&str>| Place {
+            host: around.join(folder),
+            guest: format!("/{folder}"),
+            writable: true,
+            only: only.map(str::to_owned),
+        };
+        let places = [place("work", None), place("single", Some("granted"))];
+        Guest::new(&places, &[around.join("work/protected")], 1 << 20).unwrap()
+    }
+
+    #[test]
+    fn a_handle_on_a_protected_directory_sets_no_times() {
+        let around = tempfile::tempdir().unwrap();
+        let around = around.path().canonicalize().unwrap();
+        let mut guest = guest(&around);
+        let open = Call::Open {
+            at: 0,
+            follow: false,
+            path: "protected".into(),
+            how: 0b10,
+            flags: 0b1,
+        };
+        assert_eq!(guest.call(&open), Answer::Done);
+        let times = |folder: &str| -> SystemTime {
+            let meta = std::fs::metadata(around.join(folder)).unwrap();
+            meta.modified().unwrap()
+        };
+        let before = (times("work/protected"), times("single"));
+        let here = |at| Call::SetTimesAt {
+            at,
+            follow: false,
+            path: ".".into(),
+        };
+        let (work, single, protected) = (0, 1, 2);
+        for refused in [
+            here(protected),
+            Call::SetTimes { fd: protected },
+            here(single),
+            Call::SetTimes { fd: single },
+        ] {
+            assert_eq!(guest.call(&refused), Answer::Refused, "{refused:?}");
+        }
+        assert_eq!((times("work/protected"), times("single")), before);
+        assert_eq!(guest.call(&here(work)), Answer::Done);
+    }
+}

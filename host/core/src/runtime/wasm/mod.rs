@@ -15,7 +15,7 @@ mod deadline;
 mod file_streams;
 mod files;
 mod filesystem;
-#[cfg(feature = "fuzzing")]
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 mod located;
 mod memory;
