@@ -307,7 +307,7 @@ fn what_cannot_be_trusted_is_not() {
 }
 
 fn somebody_at_the_terminal_is_shown_the_policy_and_asked() {
-    let asks = "trust this policy? [y/N] ";
+    let asks = "trust this policy? [y/N]\r\n> \u{1b}[?25h";
     let words = [env!("CARGO_BIN_EXE_skillrun"), "policy", "trust"];
     for (keys, trusted) in [
         (&b"y\r"[..], true),

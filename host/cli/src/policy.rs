@@ -31,7 +31,7 @@ fn trust(path: &Path, yes: bool, json: bool) -> Result<u8, Failure> {
     // A link is refused in any case; nobody has to read it first.
     if !yes && !file.is_link() {
         let text = question(&file, &policy);
-        match ask::confirm(&text, "trust this policy? [y/N] ")? {
+        match ask::confirm(&text, "trust this policy? [y/N]\n> ")? {
             Some(true) => {}
             Some(false) => return Err(not_trusted(&file, "a person answered `no`", None)),
             None => {
