@@ -218,7 +218,9 @@ impl Host {
             let keeper = rustix::process::Pid::from_raw(keeper.cast_signed()).unwrap();
             rustix::process::kill_process(keeper, rustix::process::Signal::KILL).unwrap();
         }
-        println!("{}", running.ended().await.unwrap_err().why);
+        // What the host reads last, the end of the pipe or of the process, is luck.
+        running.ended().await.unwrap_err();
+        println!("the supervisor is gone");
         let workspace = self.root.join("workspace");
         fs::rename(workspace.join("x"), workspace.join(".agents")).unwrap();
         drop(running);

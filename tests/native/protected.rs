@@ -278,11 +278,7 @@ fn lost(way: Way) -> Result<(), String> {
     let place = place(way);
     let script = format!("{PREPARE} echo ready; sleep 1000");
     let output = bash(&place, "protected, lost", &script).output().unwrap();
-    same(
-        &place,
-        &output,
-        &["ready", "the keeper died: signal: 9 (SIGKILL)"],
-    )?;
+    same(&place, &output, &["ready", "the supervisor is gone"])?;
     same_lines(&PLANTED, &listed(&place.path("workspace")))
 }
 
