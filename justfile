@@ -12,20 +12,29 @@ build:
 test:
     cargo test --release
 
-# Rewrite the expected output of the folder tests
+# Rewrite the expected output of the folder tests and of the pages of the documentation
 bless:
-    UPDATE=1 cargo test --release -p skillrun-cli --test outside
+    UPDATE=1 cargo test --release --test outside --test docs
 
-# Measure against python3, interleaved in one run
+# Build the book into target/book
+docs:
+    "$(.ci/tool mdbook)" build
+
+# Record the terminal session of the README: docs/demo.svg
+demo:
+    cargo build --release
+    python3 .ci/demo.py "${CARGO_TARGET_DIR:-target}/release/skillrun" docs/demo.svg
+
+# Measure against the native interpreters, interleaved in one run
 bench *names:
     cargo bench -p skillrun-cli {{ if names == "" { "" } else { "--bench " + names } }}
 
-# Format, lint, document
+# Check format and lints
 check:
     cargo fmt --all --check
     cargo clippy --release --workspace --all-targets -- -D warnings
 
-# What must hold before a change lands
+# Everything that must pass before a change lands
 ci:
     .ci/run
 
@@ -33,11 +42,11 @@ ci:
 fuzz target seconds="600":
     tests/fuzz/run {{ target }} {{ seconds }}
 
-# Fuzz every target, one after the other, for so many seconds each
+# Fuzz every target, one after the other, for this many seconds each
 fuzz-all seconds="600":
     tests/fuzz/run all {{ seconds }}
 
-# Run every script of a folder of malicious skills contained, and fail if one gets anything
+# Run every script of a folder of malicious skills in the sandbox, and fail if one gets through
 attack corpus report="attack.jsonl":
     cargo build --release -p skillrun-cli --bin skillrun
     cargo run --release -p skillrun-cli --example attack -- {{ corpus }} {{ report }}

@@ -1,4 +1,4 @@
-//! Confining: `bash -c :` started plainly, by bubblewrap, and confined by each backend; and what a
+//! Measures confinement: `bash -c :` started plainly, by bubblewrap, and by each backend; and what a
 //! thousand runs leave behind.
 
 mod measure;
@@ -22,7 +22,7 @@ mod linux {
     use std::time::{Duration, Instant};
 
     const ROUNDS: usize = 60;
-    /// Processor time comes in hundredths of a second, so it is taken over many runs at once.
+    /// CPU time has a resolution of a hundredth of a second, so it is measured over many runs.
     const BLOCK: usize = 20;
     const BLOCKS: usize = 6;
     const MANY: usize = 1000;
@@ -67,7 +67,7 @@ mod linux {
         }
     }
 
-    /// What bubblewrap needs to show as much and as little as we do.
+    /// The options by which bubblewrap shows as much and as little as we do.
     const BUBBLEWRAP: &str = "--unshare-all --die-with-parent --new-session --clearenv \
         --ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/lib /lib --symlink usr/lib64 /lib64 \
         --proc /proc --dev /dev --tmpfs /tmp --";
@@ -118,7 +118,7 @@ mod linux {
         }
         table.print();
         println!(
-            "{ROUNDS} rounds in turn; `ahead`: the next keeper comes up while one is at work\n"
+            "{ROUNDS} rounds in turn; `ahead`: the next supervisor comes up while one is at work\n"
         );
         leave_no_trace(&runtime, scratch.path())
     }
@@ -130,11 +130,11 @@ mod linux {
             Err(error) => println!("no bubblewrap to compare with: {error}"),
         }
         for backend in [Backend::Namespaces, Backend::Landlock] {
-            // Each its own: the ones that come up ahead are not to serve the other.
+            // Separate instances: spare supervisors must not serve the other side.
             match (Confinement::with(backend), Confinement::with(backend)) {
                 (Ok(found), Ok(other)) => {
                     sides.push(Side::Confined("", found));
-                    sides.push(Side::Confined(", ahead", other.ahead()));
+                    sides.push(Side::Confined(", ahead", other.with_spare_supervisor()));
                 }
                 (Err(error), _) | (_, Err(error)) => {
                     println!("no {} here: {error}", backend.word());
@@ -152,7 +152,7 @@ mod linux {
             arguments: ["-c", ":"].map(Into::into).into(),
             environment: Vec::new(),
             directory: "/".into(),
-            places: Vec::new(),
+            mounts: Vec::new(),
             scratch: Scratch {
                 handle: File::open(scratch)?.into(),
                 path: scratch.canonicalize()?,
@@ -183,7 +183,7 @@ mod linux {
         command
     }
 
-    /// Milliseconds that children which have ended took of processors.
+    /// CPU time of reaped children, in milliseconds.
     fn processor_time() -> Result<f64> {
         let text = fs::read_to_string("/proc/self/stat")?;
         let (_, fields) = text.rsplit_once(')').ok_or("no fields")?;
@@ -211,7 +211,7 @@ mod linux {
         Ok(())
     }
 
-    /// Control groups of keepers in a folder.
+    /// Control groups of supervisors in a directory.
     fn groups(folder: &Path) -> usize {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
@@ -224,17 +224,17 @@ mod linux {
 
     /// What a run could leave on the machine.
     fn trace(scratch: &Path) -> Result<[(&'static str, usize); 5]> {
-        let keepers = fs::read_dir("/proc")?
+        let supervisors = fs::read_dir("/proc")?
             .flatten()
             .filter(|process| {
                 let line = fs::read(process.path().join("cmdline"));
-                line.is_ok_and(|line| line.starts_with(b"skillrun-keeper"))
+                line.is_ok_and(|line| line.starts_with(b"skillrun-supervisor"))
             })
             .count();
         let mounts = fs::read_to_string("/proc/self/mountinfo")?.lines().count();
         let groups = groups(Path::new("/sys/fs/cgroup"));
         Ok([
-            ("keepers", keepers),
+            ("supervisors", supervisors),
             ("mounts", mounts),
             ("cgroups", groups),
             ("handles", fs::read_dir("/proc/self/fd")?.count()),

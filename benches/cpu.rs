@@ -1,9 +1,9 @@
-//! Computing: programs that keep the processor busy, inside and outside, with the same output.
+//! Computing: CPU-bound programs, in the sandbox and in native interpreters, with the same output.
 
 mod measure;
 
+use measure::env::BenchEnv;
 use measure::peer::{Peer, fastest_node, fastest_python};
-use measure::place::Place;
 use measure::{Result, Samples, Table, begin, geometric_mean, in_turn, ms, times};
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -36,25 +36,25 @@ fn main() -> Result<()> {
     ) {
         return Ok(());
     }
-    let place = Place::new()?;
-    if let Some(python) = fastest_python(&place)? {
-        compare(&place, &python, &PYTHON)?;
+    let env = BenchEnv::new()?;
+    if let Some(python) = fastest_python(&env)? {
+        compare(&env, &python, &PYTHON)?;
     }
-    if let Some(node) = fastest_node(&place)? {
-        // An interpreter against an interpreter, then against a compiler.
+    if let Some(node) = fastest_node(&env)? {
+        // Compares with an interpreter first, then with a JIT compiler.
         for flags in [&["--jitless"][..], &[]] {
             let peer = Peer {
                 flags,
                 ..node.clone()
             };
-            compare(&place, &peer, &JAVASCRIPT)?;
+            compare(&env, &peer, &JAVASCRIPT)?;
         }
     }
     println!("{ROUNDS} rounds in turn; both sides printed the same");
     Ok(())
 }
 
-fn compare(place: &Place, peer: &Peer, programs: &[&str]) -> Result<()> {
+fn compare(env: &BenchEnv, peer: &Peer, programs: &[&str]) -> Result<()> {
     let name = peer.name();
     let mut table = Table::new(["", "skillrun", &name, "÷ p50", "÷ least"]);
     let mut ratios = [vec![], vec![]];
@@ -62,8 +62,8 @@ fn compare(place: &Place, peer: &Peer, programs: &[&str]) -> Result<()> {
         let mut printed = [String::new(), String::new()];
         let spent = in_turn(2, ROUNDS, |side| {
             let command = match side {
-                0 => place.run(program),
-                _ => place.run_native(peer, program),
+                0 => env.run(program),
+                _ => env.run_native(peer, program),
             };
             let (took, output) = timed(command)?;
             printed[side] = output;
@@ -101,7 +101,7 @@ fn compare(place: &Place, peer: &Peer, programs: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Milliseconds of a whole process, and what it printed.
+/// The time of a whole process in milliseconds, and its output.
 fn timed(mut command: Command) -> Result<(f64, String)> {
     command.stdin(Stdio::null());
     let began = Instant::now();

@@ -1,5 +1,5 @@
-//! Discovery: loading a skill of 50 scripts and finding them, against listing the same folders and
-//! reading the same files plainly.
+//! Discovery: loading a skill of 50 scripts and finding them, compared with plainly listing
+//! the same folders and reading the same files.
 
 mod measure;
 

@@ -1,15 +1,15 @@
-//! Memory: what each further live instance adds to the process.
+//! Memory: how much each further live instance adds to the process.
 
 mod measure;
 
-use measure::place::{self, Place};
+use measure::env::{self, BenchEnv};
 use measure::{Result, Table, begin, times};
 use skillrun::{Host, Live, Request, Skill};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-/// Live instances at which the process is looked at.
+/// Numbers of live instances at which memory is sampled.
 const STEPS: [usize; 5] = [0, 1, 8, 16, 32];
 const SCRIPTS: [&str; 4] = [
     "ready_then_sleep.py",
@@ -25,23 +25,23 @@ fn main() -> Result<()> {
     ) {
         return Ok(());
     }
-    let place = Place::new()?;
-    let skill = place.skill()?;
+    let env = BenchEnv::new()?;
+    let skill = env.skill()?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     if Memory::of_this_process().is_err() {
-        println!("no /proc/self/smaps_rollup: memory cannot be looked at here");
+        println!("no /proc/self/smaps_rollup: memory cannot be measured here");
         return Ok(());
     }
     let mut table = Table::new(["", "instances", "private", "pss"]);
     let mut slopes = Vec::new();
     for script in SCRIPTS {
-        let host = Arc::new(place.host(None));
+        let host = Arc::new(env.host(None));
         let seen = runtime.block_on(async {
-            // The runtime is loaded first: it is there once, however many instances there are.
-            let warm = Request::typed(&skill, place::hello(script));
-            place::run(&host, warm, Live::default()).await?;
+            // The runtime is loaded first: all instances share it.
+            let warm = Request::typed(&skill, env::hello(script));
+            env::run(&host, warm, Live::default()).await?;
             let mut live: Vec<JoinHandle<()>> = Vec::new();
             let mut seen = Vec::new();
             for step in STEPS {
@@ -87,8 +87,8 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// What one instance adds, from the third look to the last, when what all of them share is there
-/// already; `first` is what the first one added.
+/// How much one instance adds, from the third sample to the last, when everything that they share is
+/// loaded; `first` is what the first one added.
 struct Slope {
     script: &'static str,
     private: f64,
@@ -109,7 +109,7 @@ fn slope(script: &'static str, seen: &[(usize, Memory)]) -> Option<Slope> {
     })
 }
 
-/// Starts a script and waits until it says that it sleeps.
+/// Starts a script and waits until it reports that it sleeps.
 async fn sleeping(host: &Arc<Host>, skill: &Arc<Skill>, script: &str) -> Result<JoinHandle<()>> {
     let (output, mut said) = mpsc::channel(4);
     let live = Live {
@@ -118,7 +118,7 @@ async fn sleeping(host: &Arc<Host>, skill: &Arc<Skill>, script: &str) -> Result<
     };
     let (host, request) = (Arc::clone(host), Request::typed(skill, script));
     let run = tokio::spawn(async move {
-        let _ = place::run(&host, request, live).await;
+        let _ = env::run(&host, request, live).await;
     });
     match said.recv().await {
         Some(_) => Ok(run),
@@ -126,7 +126,7 @@ async fn sleeping(host: &Arc<Host>, skill: &Arc<Skill>, script: &str) -> Result<
     }
 }
 
-/// What the kernel counts for this process, in KiB.
+/// The memory counters of this process, in KiB.
 struct Memory {
     private: f64,
     pss: f64,

@@ -1,10 +1,10 @@
-//! Starting: `skillrun run` as a whole process against `python3` and `node`, for scripts that print a
-//! word and for scripts that import what scripts import.
+//! Starting: `skillrun run` as a whole process compared with `python3` and `node`, for scripts that print
+//! a word and for scripts with the usual imports.
 
 mod measure;
 
+use measure::env::BenchEnv;
 use measure::peer::{Peer, nodes, pythons, spend};
-use measure::place::Place;
 use measure::{Result, Samples, Table, begin, in_turn, ms, times};
 
 const ROUNDS: usize = 40;
@@ -16,19 +16,19 @@ fn main() -> Result<()> {
     ) {
         return Ok(());
     }
-    let place = Place::new()?;
-    compare(&place, &pythons(), &["hello.py", "imports.py"])?;
-    compare(&place, &nodes(), &["hello.js", "imports.mjs", "hello.ts"])?;
+    let env = BenchEnv::new()?;
+    compare(&env, &pythons(), &["hello.py", "imports.py"])?;
+    compare(&env, &nodes(), &["hello.js", "imports.mjs", "hello.ts"])?;
     println!("÷ is skillrun against that interpreter; {ROUNDS} rounds in turn");
     Ok(())
 }
 
-fn compare(place: &Place, peers: &[Peer], scripts: &[&str]) -> Result<()> {
+fn compare(env: &BenchEnv, peers: &[Peer], scripts: &[&str]) -> Result<()> {
     for script in scripts {
         let peers: Vec<&Peer> = peers.iter().filter(|peer| peer.runs(script)).collect();
         let spent = in_turn(peers.len() + 1, ROUNDS, |side| match side {
-            0 => spend(place.run(script)),
-            side => spend(place.run_native(peers[side - 1], script)),
+            0 => spend(env.run(script)),
+            side => spend(env.run_native(peers[side - 1], script)),
         })?;
         let sides: Vec<Samples> = spent.into_iter().map(Samples::new).collect();
         let Some(own) = sides.first() else {

@@ -1,8 +1,8 @@
-//! The time limit: how late a script is stopped that spins, sleeps, waits for input or allocates.
+//! The time limit: how late a script that spins, sleeps, waits for input or allocates is stopped.
 
 mod measure;
 
-use measure::place::{self, Place};
+use measure::env::{self, BenchEnv};
 use measure::{Result, Samples, Table, begin, ms};
 use skillrun::{Host, Limits, Live, Request, Skill, Status};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 const LIMIT: Duration = Duration::from_secs(1);
 const RUNS: usize = 30;
-/// A script that keeps a processor busy, beside one that waits: together they take half the time.
+/// A script that keeps a CPU busy and one that waits run side by side, which halves the time.
 const PAIRS: [[&str; 2]; 5] = [
     ["endless_loop.py", "endless_sleep.py"],
     ["endless_allocation.py", "endless_read.py"],
@@ -26,9 +26,9 @@ fn main() -> Result<()> {
     ) {
         return Ok(());
     }
-    let place = Place::new()?;
-    let host = place.host(Some(4));
-    let skill = place.skill()?;
+    let env = BenchEnv::new()?;
+    let host = env.host(Some(4));
+    let skill = env.skill()?;
     let mut table = Table::new(["", "p50", "p95", "most", "of the limit"]);
     for pair in PAIRS {
         let late = std::thread::scope(|scope| {
@@ -63,10 +63,10 @@ fn lateness(host: &Host, skill: &Arc<Skill>, script: &str) -> Result<Samples> {
         .enable_all()
         .build()?;
     let mut late = Vec::with_capacity(RUNS);
-    // Loading the runtime belongs to the first run of a host and not to the limit.
-    runtime.block_on(place::run(
+    // The first run of a host loads the runtime, which is not part of the limit.
+    runtime.block_on(env::run(
         host,
-        Request::typed(skill, place::hello(script)),
+        Request::typed(skill, env::hello(script)),
         Live::default(),
     ))?;
     for _ in 0..RUNS {
@@ -84,7 +84,7 @@ fn lateness(host: &Host, skill: &Arc<Skill>, script: &str) -> Result<Samples> {
             ..Live::default()
         };
         let began = Instant::now();
-        let outcome = runtime.block_on(place::run(host, request, live))?;
+        let outcome = runtime.block_on(env::run(host, request, live))?;
         let took = began.elapsed();
         if outcome.status != Status::TimedOut {
             return Err(format!("`{script}` was not stopped: {outcome:?}").into());

@@ -1,10 +1,10 @@
-//! A warm host: deciding and running a script inside one process that goes on, as an embedding
-//! server does, and how many runs a second that gives on one thread and on two.
+//! A warm host: deciding and running a script inside one long-lived process, as an embedding
+//! server does, and how many runs per second one thread and two threads reach.
 
 mod measure;
 
+use measure::env::{self, BenchEnv};
 use measure::peer::{Peer, fastest_node, fastest_python, spend};
-use measure::place::{self, Place};
 use measure::{Result, Samples, Table, begin, in_turn, ms, times};
 use skillrun::{Host, Live, Request, Skill};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const SCRIPTS: [&str; 5] = [
     "hello.ts",
 ];
 const ROUNDS: usize = 200;
-/// How long runs are counted for one number; the numbers are taken in turn, this many times.
+/// How long runs are counted for one value; the values are measured in turn, this many times.
 const WINDOW: Duration = Duration::from_millis(800);
 const WINDOWS: usize = 3;
 
@@ -30,11 +30,11 @@ fn main() -> Result<()> {
     ) {
         return Ok(());
     }
-    let place = Place::new()?;
-    // Room reserved ahead, as a server would.
-    let host = place.host(Some(8));
-    let skill = place.skill()?;
-    let (python, node) = (fastest_python(&place)?, fastest_node(&place)?);
+    let env = BenchEnv::new()?;
+    // Slots reserved in advance, as a server would.
+    let host = env.host(Some(8));
+    let skill = env.skill()?;
+    let (python, node) = (fastest_python(&env)?, fastest_node(&env)?);
     let compared: Vec<(&str, &Peer)> = SCRIPTS
         .iter()
         .filter_map(|script| {
@@ -49,13 +49,13 @@ fn main() -> Result<()> {
     let warm = in_turn(SCRIPTS.len(), ROUNDS, |side| {
         runtime.block_on(once(&host, &skill, SCRIPTS[side]))
     })?;
-    // A process costs much more than a warm run, so fewer of them do.
+    // A process costs much more than a warm run, so fewer are enough.
     let native = in_turn(compared.len() * 2, ROUNDS / 10, |side| {
         let (script, peer) = compared[side / 2];
         if side % 2 == 0 {
             runtime.block_on(once(&host, &skill, script))
         } else {
-            spend(place.run_native(peer, script))
+            spend(env.run_native(peer, script))
         }
     })?;
     let mut table = Table::new(["", "p50", "p95", "least", "÷ native process"]);
@@ -107,10 +107,10 @@ fn runtime() -> Result<tokio::runtime::Runtime> {
         .build()?)
 }
 
-/// Milliseconds of one run.
+/// The time of one run in milliseconds.
 async fn once(host: &Host, skill: &Arc<Skill>, script: &str) -> Result<f64> {
     let began = Instant::now();
-    let outcome = place::run(host, Request::typed(skill, script), Live::default()).await?;
+    let outcome = env::run(host, Request::typed(skill, script), Live::default()).await?;
     let took = began.elapsed().as_secs_f64() * 1e3;
     if outcome.success {
         Ok(took)
@@ -119,7 +119,7 @@ async fn once(host: &Host, skill: &Arc<Skill>, script: &str) -> Result<f64> {
     }
 }
 
-/// Runs a second, with as many threads as said, each with a runtime of its own and one shared host.
+/// Runs per second with this many threads, each with its own async runtime, and one shared host.
 fn rate(host: &Host, skill: &Arc<Skill>, script: &str, threads: usize) -> Result<f64> {
     let done = AtomicUsize::new(0);
     let began = Instant::now();

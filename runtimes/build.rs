@@ -1,13 +1,13 @@
 //! Makes the guests: turns pinned packages into WASI components and compresses them for `src/lib.rs` to embed.
 //!
-//! The recipes run in a private Python virtual environment inside the build's own folder, install wheels
+//! The recipes run in a private Python virtual environment inside the build directory, install wheels
 //! by hash and take C sources by checksum, and never write into the source tree. They take a minute
-//! or two, so they run again only when something they read has changed. They name no package index:
-//! where packages come from is for the machine's own settings to say.
+//! or two, so they run again only when one of their inputs has changed. They name no package index:
+//! the machine's own settings say where packages come from.
 //!
-//! A machine without Python or without a network builds too: `SKILLRUN_RUNTIMES_DIR` names a directory
-//! with ready-made guests. Downloading one from here instead was rejected: it would be one more
-//! place to trust, and one that no lock file pins.
+//! A machine without Python or without a network can build as well: `SKILLRUN_RUNTIMES_DIR` names a directory
+//! with ready-made guests. Letting this script download guests was rejected: it would be one more source to
+//! trust, and one that no lock file pins.
 
 #[path = "build/component.rs"]
 mod component;
@@ -17,6 +17,8 @@ mod graph;
 mod javascript;
 #[path = "build/merge.rs"]
 mod merge;
+#[path = "build/patch.rs"]
+mod patch;
 #[path = "build/python.rs"]
 mod python;
 #[path = "build/snapshot.rs"]
@@ -35,8 +37,8 @@ use std::process::ExitCode;
 use std::{env, fs};
 use tools::{Failure, Result, Tools, read, variable, write};
 
-/// Level 12 takes about three seconds for the 40 MB of a guest; 15 takes five times as long for one per
-/// cent less.
+/// Level 12 takes about three seconds for the 40 MB of a guest; level 15 takes five times as long and saves
+/// one per cent.
 const COMPRESSION: i32 = 12;
 
 fn main() -> ExitCode {
@@ -94,7 +96,7 @@ fn build() -> Result<()> {
         &source,
         &out,
     );
-    // Independent of each other, and most steps use one processor.
+    // The guests are independent of each other, and most steps use one processor.
     std::thread::scope(|scope| {
         let made = guests.map(|(name, version, make)| {
             scope.spawn(move || embed(name, version, &make(source, out, tools)?, out))
@@ -107,7 +109,7 @@ fn build() -> Result<()> {
     })
 }
 
-/// Makes a guest from the sources in a folder, somewhere in another; returns the file.
+/// Makes a guest from the sources in the first directory, inside the second one. Returns the file.
 type Recipe = fn(&Path, &Path, &Tools) -> Result<PathBuf>;
 
 /// Compresses a component and writes the constants that `src/lib.rs` includes.
@@ -115,7 +117,7 @@ fn embed(name: &str, version: &str, component: &Path, out: &Path) -> Result<()> 
     let bytes = fs::read(component).map_err(|error| Failure {
         what: format!("cannot read `{}`: {error}", component.display()),
         hints: vec![format!(
-            "SKILLRUN_RUNTIMES_DIR must name a directory that holds {name}.wasm"
+            "SKILLRUN_RUNTIMES_DIR must name a directory that contains {name}.wasm"
         )],
     })?;
     write(&out.join(format!("{name}.wasm.zst")), &compress(&bytes)?)?;

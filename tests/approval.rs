@@ -1,7 +1,7 @@
-//! A person's yes: what is asked, what counts as an answer, what is remembered, and the file that holds it.
+//! Approvals: what is asked, what counts as an answer, what is remembered, and the file that stores it.
 
+use crate::env::{SKILL_MD, TestEnv, shared_cache};
 use crate::library::{block_on, host, skill};
-use crate::place::{Place, SKILL_MD, shared_cache};
 use crate::setup;
 use skillrun::{
     Answer, AnswerError, Approvals, AuditLog, Check, Decision, Error, Host, Policy, Question,
@@ -10,32 +10,32 @@ use skillrun::{
 use std::path::Path;
 use std::time::Duration;
 
-trials! {
-    ad_7_what_an_agent_asks_for_is_a_question_and_what_a_person_types_is_none,
-    setting_012_a_first_run_is_asked_for_once_and_the_yes_outlives_the_host,
-    ad_7_yes_in_session_holds_for_its_world_chat_and_skill_alone,
-    under_always_a_single_yes_holds_for_one_run,
-    a_policy_that_asks_never_asks_nobody,
+tests! {
+    ad_7_a_request_of_an_agent_needs_approval_and_a_typed_one_does_not,
+    setting_012_a_first_run_needs_one_approval_that_outlives_the_host,
+    ad_7_yes_in_session_is_valid_only_for_its_tenant_session_and_skill,
+    under_always_a_yes_is_valid_for_one_run,
+    a_policy_with_approval_never_asks_no_question,
     ad_7_no_is_a_refusal_and_both_are_recorded,
     any_change_in_the_skill_asks_again_and_names_what_changed,
     more_grants_ask_again_and_are_named,
-    a_yes_in_one_world_is_none_in_another,
-    ad_6_an_answer_to_an_unknown_expired_or_answered_question_is_told_apart,
-    ad_6_a_question_that_nobody_answers_in_time_is_refused_and_recorded,
-    an_option_that_does_not_exist_is_no_answer,
-    two_questions_at_once_are_answered_each_by_itself,
-    more_questions_than_can_wait_are_refused,
-    scripts_that_belong_together_share_one_question,
-    a_session_of_an_odd_name_is_one_line_in_the_log,
-    a_damaged_file_of_approvals_refuses_and_stays_as_it_is,
-    a_file_of_approvals_that_others_may_write_is_refused,
-    what_is_no_file_of_approvals_is_refused_without_waiting_for_it,
-    a_file_of_approvals_that_is_held_refuses_and_loses_nothing,
+    an_approval_of_one_tenant_does_not_apply_to_another,
+    ad_6_answers_to_unknown_expired_and_answered_questions_are_distinguished,
+    ad_6_a_question_without_an_answer_in_time_is_refused_and_recorded,
+    an_unknown_option_is_not_an_answer,
+    two_open_questions_are_answered_separately,
+    questions_beyond_the_limit_of_open_ones_are_refused,
+    scripts_decided_together_share_one_question,
+    a_session_name_with_control_characters_stays_on_one_line_of_the_log,
+    a_damaged_approvals_file_is_refused_and_left_unchanged,
+    an_approvals_file_that_other_users_may_write_is_refused,
+    an_approvals_file_that_is_not_a_regular_file_is_refused_without_blocking,
+    a_locked_approvals_file_is_refused_and_loses_nothing,
     many_hosts_approve_at_once_and_lose_nothing,
-    a_skill_too_large_to_watch_is_refused_and_says_why,
-    a_question_whose_time_has_passed_can_still_be_declined,
-    a_yes_that_cannot_be_kept_is_recorded_as_a_refusal,
-    a_yes_is_recorded_with_what_it_was_given_to,
+    a_skill_too_large_to_hash_is_refused_with_the_reason,
+    an_expired_question_can_still_be_declined,
+    a_yes_that_cannot_be_stored_is_recorded_as_a_refusal,
+    a_yes_is_recorded_with_what_it_approves,
 }
 
 pub(crate) const ADDS: &str = "import sys\nprint('ran', *sys.argv[1:])\n";
@@ -44,13 +44,13 @@ pub(crate) fn policy(text: &str) -> Policy {
     Policy::parse(text, Path::new("/")).unwrap()
 }
 
-pub(crate) fn request(place: &Place, script: &str) -> Request {
-    Request::new(&skill(place), script)
+pub(crate) fn request(env: &TestEnv, script: &str) -> Request {
+    Request::new(&skill(env), script)
 }
 
 pub(crate) fn open(host: &Host, policy: &Policy, request: Request) -> Box<Question> {
     match host.decide(policy, request).unwrap() {
-        Decision::Open(question) => question,
+        Decision::Pending(question) => question,
         other => panic!("{other:?}"),
     }
 }
@@ -78,7 +78,7 @@ pub(crate) fn refusal(decision: Decision) -> Refusal {
 pub(crate) fn is_permitted(host: &Host, policy: &Policy, request: Request) -> bool {
     match host.decide(policy, request).unwrap() {
         Decision::Permitted(_) => true,
-        Decision::Open(question) => {
+        Decision::Pending(question) => {
             host.answer(&question.id, Answer::No).unwrap();
             false
         }
@@ -86,26 +86,26 @@ pub(crate) fn is_permitted(host: &Host, policy: &Policy, request: Request) -> bo
     }
 }
 
-pub(crate) fn events(place: &Place) -> Vec<String> {
-    let lines = place.audit();
+pub(crate) fn events(env: &TestEnv) -> Vec<String> {
+    let lines = env.audit();
     let events = lines
         .iter()
         .map(|line| line["event"].as_str().unwrap().to_owned());
     events.collect()
 }
 
-fn ad_7_what_an_agent_asks_for_is_a_question_and_what_a_person_types_is_none() {
-    let place = Place::with_script(ADDS);
-    let host = host(&place);
+fn ad_7_a_request_of_an_agent_needs_approval_and_a_typed_one_does_not() {
+    let env = TestEnv::with_script(ADDS);
+    let host = host(&env);
     let wanted = Request {
         args: vec!["a".into()],
-        world: "w".into(),
-        chat: "c".into(),
-        ..request(&place, "main.py")
+        tenant: "w".into(),
+        session: "c".into(),
+        ..request(&env, "main.py")
     };
     let question = open(&host, &Policy::default(), wanted);
     assert_eq!(
-        (question.world.as_str(), question.chat.as_str()),
+        (question.tenant.as_str(), question.session.as_str()),
         ("w", "c")
     );
     assert_eq!(question.skill, "skill");
@@ -120,61 +120,61 @@ fn ad_7_what_an_agent_asks_for_is_a_question_and_what_a_person_types_is_none() {
     assert_eq!(question.default, Answer::No);
     assert_eq!(question.timeout_seconds, 300);
     assert_eq!(host.questions().unwrap(), [*question.clone()]);
-    // Nothing ran, and nothing is said to have started.
-    assert_eq!(events(&place), Vec::<String>::new());
+    // Nothing ran, and no `started` line was written.
+    assert_eq!(events(&env), Vec::<String>::new());
     assert_eq!(
         runs(&host, answered(&host, &question, Answer::YesOnce)),
         "ran a\n"
     );
-    assert_eq!(events(&place), ["approved", "started", "finished"]);
-    // The twin: a person's own words are his yes.
-    place.write("skill/scripts/other.py", ADDS);
-    let typed = Request::typed(&skill(&place), "other.py");
+    assert_eq!(events(&env), ["approved", "started", "finished"]);
+    // The twin: a command that a person types is that person's approval.
+    env.write("skill/scripts/other.py", ADDS);
+    let typed = Request::typed(&skill(&env), "other.py");
     let decided = host.decide(&Policy::default(), typed).unwrap();
     assert_eq!(runs(&host, decided), "ran\n");
 }
 
-fn setting_012_a_first_run_is_asked_for_once_and_the_yes_outlives_the_host() {
-    let place = Place::with_script(ADDS);
+fn setting_012_a_first_run_needs_one_approval_that_outlives_the_host() {
+    let env = TestEnv::with_script(ADDS);
     let policy = Policy::default();
-    let first = host(&place);
-    let question = open(&first, &policy, request(&place, "main.py"));
+    let first = host(&env);
+    let question = open(&first, &policy, request(&env, "main.py"));
     assert!(question.remembered && question.change.is_none());
     runs(&first, answered(&first, &question, Answer::YesOnce));
-    assert!(is_permitted(&first, &policy, request(&place, "main.py")));
+    assert!(is_permitted(&first, &policy, request(&env, "main.py")));
     drop(first);
-    let second = host(&place);
-    assert!(is_permitted(&second, &policy, request(&place, "main.py")));
+    let second = host(&env);
+    assert!(is_permitted(&second, &policy, request(&env, "main.py")));
     let all = second.approvals().list().unwrap();
     assert_eq!(all.len(), 1);
     assert_eq!(
         (all[0].skill.as_str(), all[0].script.as_str()),
         ("skill", "scripts/main.py")
     );
-    // Taken back, it is asked for again.
+    // After it is revoked, the question is asked again.
     assert_eq!(second.approvals().revoke(&[all[0].id]).unwrap(), 1);
-    assert!(!is_permitted(&second, &policy, request(&place, "main.py")));
+    assert!(!is_permitted(&second, &policy, request(&env, "main.py")));
 }
 
-fn ad_7_yes_in_session_holds_for_its_world_chat_and_skill_alone() {
-    let place = Place::with_script(ADDS);
-    place.write("skill/scripts/other.py", ADDS);
-    place.write("second/SKILL.md", SKILL_MD);
-    place.write("second/scripts/main.py", ADDS);
-    let host = host(&place);
+fn ad_7_yes_in_session_is_valid_only_for_its_tenant_session_and_skill() {
+    let env = TestEnv::with_script(ADDS);
+    env.write("skill/scripts/other.py", ADDS);
+    env.write("second/SKILL.md", SKILL_MD);
+    env.write("second/scripts/main.py", ADDS);
+    let host = host(&env);
     let policy = policy("approval = \"always\"");
     let (one, two) = (
-        skill(&place),
-        skillrun::Skill::load(place.path("second")).unwrap().into(),
+        skill(&env),
+        skillrun::Skill::load(env.path("second")).unwrap().into(),
     );
-    let of = |skill, script: &str, world: &str, chat: &str| Request {
-        world: world.into(),
-        chat: chat.into(),
+    let of = |skill, script: &str, tenant: &str, session: &str| Request {
+        tenant: tenant.into(),
+        session: session.into(),
         ..Request::new(skill, script)
     };
     let question = open(&host, &policy, of(&one, "main.py", "w", "c"));
     answered(&host, &question, Answer::YesInSession);
-    for (skill, script, world, chat, holds) in [
+    for (skill, script, tenant, session, valid) in [
         (&one, "main.py", "w", "c", true),
         (&one, "other.py", "w", "c", true),
         (&one, "main.py", "w", "d", false),
@@ -182,77 +182,73 @@ fn ad_7_yes_in_session_holds_for_its_world_chat_and_skill_alone() {
         (&one, "main.py", "", "", false),
         (&two, "main.py", "w", "c", false),
     ] {
-        let wanted = of(skill, script, world, chat);
+        let wanted = of(skill, script, tenant, session);
         assert_eq!(
             is_permitted(&host, &policy, wanted),
-            holds,
-            "{script} {world} {chat}"
+            valid,
+            "{script} {tenant} {session}"
         );
     }
-    // A skill that changes within the session is another one.
-    place.write("skill/scripts/lib.py", "x = 1\n");
+    // A skill that changes within the session needs approval again.
+    env.write("skill/scripts/lib.py", "x = 1\n");
     assert!(!is_permitted(&host, &policy, of(&one, "main.py", "w", "c")));
-    std::fs::remove_file(place.path("skill/scripts/lib.py")).unwrap();
+    std::fs::remove_file(env.path("skill/scripts/lib.py")).unwrap();
     assert!(is_permitted(&host, &policy, of(&one, "main.py", "w", "c")));
     host.end_session("w", "c");
     assert!(!is_permitted(&host, &policy, of(&one, "main.py", "w", "c")));
-    // Nothing of it is kept.
+    // Nothing of it is stored.
     assert_eq!(host.approvals().list().unwrap(), []);
 }
 
-fn under_always_a_single_yes_holds_for_one_run() {
-    let place = Place::with_script(ADDS);
-    let host = host(&place);
+fn under_always_a_yes_is_valid_for_one_run() {
+    let env = TestEnv::with_script(ADDS);
+    let host = host(&env);
     let policy = policy("approval = \"always\"");
-    let question = open(&host, &policy, request(&place, "main.py"));
+    let question = open(&host, &policy, request(&env, "main.py"));
     assert!(!question.remembered);
     runs(&host, answered(&host, &question, Answer::YesOnce));
-    assert!(!is_permitted(&host, &policy, request(&place, "main.py")));
+    assert!(!is_permitted(&host, &policy, request(&env, "main.py")));
     assert_eq!(host.approvals().list().unwrap(), []);
 }
 
-fn a_policy_that_asks_never_asks_nobody() {
-    let place = Place::with_script(ADDS);
-    let host = host(&place);
+fn a_policy_with_approval_never_asks_no_question() {
+    let env = TestEnv::with_script(ADDS);
+    let host = host(&env);
     let for_all = policy("approval = \"never\"");
-    assert!(is_permitted(&host, &for_all, request(&place, "main.py")));
-    let for_one = Policy::parse("[skill.\"./skill\"]\napproval = \"never\"", place.root()).unwrap();
-    assert!(is_permitted(&host, &for_one, request(&place, "main.py")));
+    assert!(is_permitted(&host, &for_all, request(&env, "main.py")));
+    let for_one = Policy::parse("[skill.\"./skill\"]\napproval = \"never\"", env.root()).unwrap();
+    assert!(is_permitted(&host, &for_one, request(&env, "main.py")));
     let for_another = policy("[skill.another]\napproval = \"never\"");
-    assert!(!is_permitted(
-        &host,
-        &for_another,
-        request(&place, "main.py")
-    ));
+    assert!(!is_permitted(&host, &for_another, request(&env, "main.py")));
 }
 
 fn ad_7_no_is_a_refusal_and_both_are_recorded() {
-    let place = Place::with_script(ADDS);
-    let host = host(&place);
-    let question = open(&host, &Policy::default(), request(&place, "main.py"));
+    let env = TestEnv::with_script(ADDS);
+    let host = host(&env);
+    let question = open(&host, &Policy::default(), request(&env, "main.py"));
     let refusal = refusal(answered(&host, &question, Answer::No));
     assert_eq!((refusal.check, refusal.exit_code()), (Check::Approval, 126));
     assert_eq!(
         refusal.to_string(),
         "refused: `scripts/main.py` of skill `skill` was not approved: a person answered `no`\n\
-         hint: approve it, or set approval = \"never\" for this skill in skillrun.toml if no person has to"
+         hint: ask again and approve it; a policy with approval = \"never\" for this skill asks nobody"
     );
-    assert_eq!(events(&place), ["refused"]);
-    let question = open(&host, &Policy::default(), request(&place, "main.py"));
+    assert_eq!(events(&env), ["refused"]);
+    let question = open(&host, &Policy::default(), request(&env, "main.py"));
     answered(&host, &question, Answer::YesInSession);
-    let log = place.audit();
+    let log = env.audit();
     assert_eq!(log[1]["event"], "approved");
     assert_eq!(log[1]["question"], question.id);
     assert_eq!(log[1]["answer"], "yes_in_session");
 }
 
 fn any_change_in_the_skill_asks_again_and_names_what_changed() {
-    let place = Place::with_script("import lib\nprint('one')\n");
-    place.write("skill/scripts/lib.py", "x = 1\n");
-    place.write("skill/data.txt", "a\n");
-    let host = host(&place);
+    let env = TestEnv::with_script("import lib\nprint('one')\n");
+    env.write("skill/scripts/lib.py", "x = 1\n");
+    env.write("skill/data.txt", "a\n");
+    let host = host(&env);
     let policy = Policy::default();
-    let question = open(&host, &policy, request(&place, "main.py"));
+    let question = open(&host, &policy, request(&env, "main.py"));
     answered(&host, &question, Answer::YesOnce);
     for (file, content, how) in [
         (
@@ -265,9 +261,9 @@ fn any_change_in_the_skill_asks_again_and_names_what_changed() {
         ("skill/data.txt", "b\n", "changed"),
         ("skill/new.py", "", "new"),
     ] {
-        let before = std::fs::read(place.path(file)).ok();
-        place.write(file, content);
-        let question = open(&host, &policy, request(&place, "main.py"));
+        let before = std::fs::read(env.path(file)).ok();
+        env.write(file, content);
+        let question = open(&host, &policy, request(&env, "main.py"));
         let change = question.change.clone().unwrap();
         let files: Vec<_> = change
             .files
@@ -278,35 +274,35 @@ fn any_change_in_the_skill_asks_again_and_names_what_changed() {
         let sources = change.sources.is_some();
         assert_eq!(sources, file.ends_with("main.py"), "{file}");
         host.answer(&question.id, Answer::No).unwrap();
-        // The twin: put back, the old yes holds again.
+        // The twin: with the file restored, the old approval applies again.
         match before {
-            Some(before) => drop(place.write(file, before)),
-            None => std::fs::remove_file(place.path(file)).unwrap(),
+            Some(before) => drop(env.write(file, before)),
+            None => std::fs::remove_file(env.path(file)).unwrap(),
         }
         assert!(
-            is_permitted(&host, &policy, request(&place, "main.py")),
+            is_permitted(&host, &policy, request(&env, "main.py")),
             "{file}"
         );
     }
-    setup::prepare(place.root(), "symlink lib.py skill/scripts/alias.py").unwrap();
-    assert!(!is_permitted(&host, &policy, request(&place, "main.py")));
+    setup::prepare(env.root(), "symlink lib.py skill/scripts/alias.py").unwrap();
+    assert!(!is_permitted(&host, &policy, request(&env, "main.py")));
 }
 
 fn more_grants_ask_again_and_are_named() {
-    let place = Place::with_script(ADDS);
-    place.write("data/a", "");
-    let host = host(&place);
-    let grant = format!("read:{}", place.text("data"));
+    let env = TestEnv::with_script(ADDS);
+    env.write("data/a", "");
+    let host = host(&env);
+    let grant = format!("read:{}", env.text("data"));
     let policy = policy(&format!("allow = [\"{grant}\", \"env:X\"]"));
-    let question = open(&host, &policy, request(&place, "main.py"));
+    let question = open(&host, &policy, request(&env, "main.py"));
     answered(&host, &question, Answer::YesInSession);
-    let with = |grants: &[&str], env: &[&str]| Request {
+    let with = |grants: &[&str], variables: &[&str]| Request {
         grants: grants.iter().map(|text| text.parse().unwrap()).collect(),
-        env: env
+        env: variables
             .iter()
             .map(|name| ((*name).into(), "v".into()))
             .collect(),
-        ..request(&place, "main.py")
+        ..request(&env, "main.py")
     };
     let question = open(&host, &policy, with(&[&grant], &["X"]));
     assert_eq!(
@@ -322,17 +318,17 @@ fn more_grants_ask_again_and_are_named() {
     assert_eq!(change.files, []);
     assert_eq!(change.more_grants.len(), 2);
     answered(&host, &question, Answer::YesInSession);
-    // In the session, what was approved with more covers less.
+    // In the session, an approval with more grants covers fewer.
     assert!(is_permitted(&host, &policy, with(&[], &["X"])));
 }
 
-fn a_yes_in_one_world_is_none_in_another() {
-    let place = Place::with_script(ADDS);
-    let host = host(&place);
+fn an_approval_of_one_tenant_does_not_apply_to_another() {
+    let env = TestEnv::with_script(ADDS);
+    let host = host(&env);
     let policy = Policy::default();
-    let of = |world: &str| Request {
-        world: world.into(),
-        ..request(&place, "main.py")
+    let of = |tenant: &str| Request {
+        tenant: tenant.into(),
+        ..request(&env, "main.py")
     };
     let question = open(&host, &policy, of("a"));
     answered(&host, &question, Answer::YesOnce);
@@ -340,51 +336,51 @@ fn a_yes_in_one_world_is_none_in_another() {
     assert!(!is_permitted(&host, &policy, of("b")));
 }
 
-fn told(error: AnswerError) -> String {
+fn message_of(error: AnswerError) -> String {
     error.to_string()
 }
 
-fn ad_6_an_answer_to_an_unknown_expired_or_answered_question_is_told_apart() {
-    let place = Place::with_script(ADDS);
-    let host = host(&place);
+fn ad_6_answers_to_unknown_expired_and_answered_questions_are_distinguished() {
+    let env = TestEnv::with_script(ADDS);
+    let host = host(&env);
     let unknown = host.answer("nobody\nasked", Answer::YesOnce).unwrap_err();
-    assert_eq!(told(unknown), "there is no question `nobody\\nasked`");
-    let question = open(&host, &Policy::default(), request(&place, "main.py"));
+    assert_eq!(message_of(unknown), "there is no question `nobody\\nasked`");
+    let question = open(&host, &Policy::default(), request(&env, "main.py"));
     answered(&host, &question, Answer::YesOnce);
     for again in Answer::ALL {
-        let error = told(host.answer(&question.id, again).unwrap_err());
+        let error = message_of(host.answer(&question.id, again).unwrap_err());
         assert_eq!(
             error,
             format!("question `{}` is already answered", question.id)
         );
     }
-    assert_eq!(events(&place), ["approved"]);
-    let late = quick(&place);
-    place.write("skill/new", "");
-    let question = open(&late, &Policy::default(), request(&place, "main.py"));
-    let error = told(late.answer(&question.id, Answer::YesOnce).unwrap_err());
+    assert_eq!(events(&env), ["approved"]);
+    let late = expiring_host(&env);
+    env.write("skill/new", "");
+    let question = open(&late, &Policy::default(), request(&env, "main.py"));
+    let error = message_of(late.answer(&question.id, Answer::YesOnce).unwrap_err());
     assert_eq!(error, format!("question `{}` has expired", question.id));
     assert_eq!(late.approvals().list().unwrap().len(), 1);
 }
 
-/// A host that gives no time to answer.
-fn quick(place: &Place) -> Host {
-    let approvals = Approvals::file(place.path("state/skillrun/approvals.db"));
+/// A host whose questions expire immediately.
+fn expiring_host(env: &TestEnv) -> Host {
+    let approvals = Approvals::file(env.path("state/skillrun/approvals.db"));
     Host::new(Settings {
         cache: shared_cache().join("skillrun"),
-        audit: AuditLog::file(place.path("state/skillrun/audit.jsonl")),
+        audit: AuditLog::file(env.path("state/skillrun/audit.jsonl")),
         approvals: approvals.timeout(Duration::ZERO),
-        sealed: vec![],
+        protected: vec![],
         slots: None,
     })
 }
 
-fn ad_6_a_question_that_nobody_answers_in_time_is_refused_and_recorded() {
-    let place = Place::with_script(ADDS);
-    let host = quick(&place);
-    open(&host, &Policy::default(), request(&place, "main.py"));
+fn ad_6_a_question_without_an_answer_in_time_is_refused_and_recorded() {
+    let env = TestEnv::with_script(ADDS);
+    let host = expiring_host(&env);
+    open(&host, &Policy::default(), request(&env, "main.py"));
     assert_eq!(host.questions().unwrap(), []);
-    let log = place.audit();
+    let log = env.audit();
     assert_eq!(log[0]["event"], "refused");
     assert_eq!(
         log[0]["reason"],
@@ -392,26 +388,26 @@ fn ad_6_a_question_that_nobody_answers_in_time_is_refused_and_recorded() {
     );
 }
 
-fn an_option_that_does_not_exist_is_no_answer() {
+fn an_unknown_option_is_not_an_answer() {
     for text in ["yes", "YES_ONCE", "", "yes_once ", "no\n", "y"] {
         let error = text.parse::<Answer>().unwrap_err();
         assert!(matches!(error, AnswerError::NoSuchOption { .. }), "{text}");
     }
     assert_eq!(
-        told("yes\u{1b}".parse::<Answer>().unwrap_err()),
-        "`yes\\u{1b}` is no answer: yes_once, yes_in_session or no"
+        message_of("yes\u{1b}".parse::<Answer>().unwrap_err()),
+        "`yes\\u{1b}` is not an answer: use yes_once, yes_in_session or no"
     );
     for answer in Answer::ALL {
         assert_eq!(answer.word().parse::<Answer>().unwrap(), answer);
     }
 }
 
-fn two_questions_at_once_are_answered_each_by_itself() {
-    let place = Place::with_script(ADDS);
-    let host = host(&place);
+fn two_open_questions_are_answered_separately() {
+    let env = TestEnv::with_script(ADDS);
+    let host = host(&env);
     let policy = policy("approval = \"always\"");
-    let first = open(&host, &policy, request(&place, "main.py"));
-    let second = open(&host, &policy, request(&place, "main.py"));
+    let first = open(&host, &policy, request(&env, "main.py"));
+    let second = open(&host, &policy, request(&env, "main.py"));
     assert_ne!(first.id, second.id);
     assert_eq!(host.questions().unwrap(), [*first.clone(), *second.clone()]);
     refusal(answered(&host, &second, Answer::No));
@@ -421,33 +417,33 @@ fn two_questions_at_once_are_answered_each_by_itself() {
     );
 }
 
-fn more_questions_than_can_wait_are_refused() {
-    let place = Place::with_script(ADDS);
-    let host = host(&place);
+fn questions_beyond_the_limit_of_open_ones_are_refused() {
+    let env = TestEnv::with_script(ADDS);
+    let host = host(&env);
     let policy = policy("approval = \"always\"");
-    let first = open(&host, &policy, request(&place, "main.py"));
+    let first = open(&host, &policy, request(&env, "main.py"));
     for _ in 1..256 {
-        open(&host, &policy, request(&place, "main.py"));
+        open(&host, &policy, request(&env, "main.py"));
     }
-    let refusal = refusal(host.decide(&policy, request(&place, "main.py")).unwrap());
+    let refusal = refusal(host.decide(&policy, request(&env, "main.py")).unwrap());
     assert_eq!(
         refusal.message,
-        "`scripts/main.py` of skill `skill` was not approved: too many questions wait for an answer"
+        "`scripts/main.py` of skill `skill` was not approved: too many questions are open"
     );
     answered(&host, &first, Answer::No);
-    open(&host, &policy, request(&place, "main.py"));
+    open(&host, &policy, request(&env, "main.py"));
 }
 
-fn scripts_that_belong_together_share_one_question() {
-    let place = Place::with_script(ADDS);
-    place.write("skill/scripts/b.py", "print('b')\n");
-    let host = host(&place);
-    let wanted = ["main.py", "nowhere.py", "b.py"].map(|name| request(&place, name));
+fn scripts_decided_together_share_one_question() {
+    let env = TestEnv::with_script(ADDS);
+    env.write("skill/scripts/b.py", "print('b')\n");
+    let host = host(&env);
+    let wanted = ["main.py", "nowhere.py", "b.py"].map(|name| request(&env, name));
     let decisions = host.decide_all(&Policy::default(), wanted.into()).unwrap();
     let [
-        Decision::Open(first),
+        Decision::Pending(first),
         Decision::Refused(missing),
-        Decision::Open(last),
+        Decision::Pending(last),
     ] = &decisions[..]
     else {
         panic!("{decisions:?}")
@@ -461,32 +457,32 @@ fn scripts_that_belong_together_share_one_question() {
     assert_eq!(host.approvals().list().unwrap().len(), 2);
 }
 
-fn a_session_of_an_odd_name_is_one_line_in_the_log() {
-    let place = Place::with_script(ADDS);
-    let host = host(&place);
+fn a_session_name_with_control_characters_stays_on_one_line_of_the_log() {
+    let env = TestEnv::with_script(ADDS);
+    let host = host(&env);
     let odd = Request {
-        world: "a\nb".into(),
-        chat: "\u{1b}[2J\"}\n{".into(),
-        ..request(&place, "main.py")
+        tenant: "a\nb".into(),
+        session: "\u{1b}[2J\"}\n{".into(),
+        ..request(&env, "main.py")
     };
     let question = open(&host, &Policy::default(), odd);
     answered(&host, &question, Answer::YesInSession);
-    let log = place.audit();
+    let log = env.audit();
     assert_eq!(log.len(), 1);
-    assert_eq!(log[0]["chat"], "\u{1b}[2J\"}\n{");
+    assert_eq!(log[0]["session"], "\u{1b}[2J\"}\n{");
     let endless = Request {
-        chat: "c".repeat(1025),
-        ..request(&place, "main.py")
+        session: "c".repeat(1025),
+        ..request(&env, "main.py")
     };
     let refused = refusal(host.decide(&Policy::default(), endless).unwrap());
     assert_eq!(
         refused.message,
-        "the chat has a name of more than 1024 bytes"
+        "the name of the session is longer than 1024 bytes"
     );
     let other = Request {
-        world: "a".into(),
-        chat: "b\u{1b}[2J\"}\n{".into(),
-        ..request(&place, "main.py")
+        tenant: "a".into(),
+        session: "b\u{1b}[2J\"}\n{".into(),
+        ..request(&env, "main.py")
     };
     assert!(!is_permitted(
         &host,
@@ -495,9 +491,9 @@ fn a_session_of_an_odd_name_is_one_line_in_the_log() {
     ));
 }
 
-/// What a host says about its approvals, with what would help.
-fn broken(place: &Place) -> (String, String) {
-    let error = host(place).decide(&Policy::default(), request(place, "main.py"));
+/// The error of a host about its approvals, and its hint.
+fn approvals_error(env: &TestEnv) -> (String, String) {
+    let error = host(env).decide(&Policy::default(), request(env, "main.py"));
     match error.unwrap_err() {
         Error::Approvals { why, hint, .. } => (why, hint.unwrap_or_default()),
         other => panic!("{other:?}"),
@@ -506,60 +502,64 @@ fn broken(place: &Place) -> (String, String) {
 
 const FILE: &str = "state/skillrun/approvals.db";
 
-fn approved_once(place: &Place) {
-    let host = host(place);
-    let question = open(&host, &Policy::default(), request(place, "main.py"));
+fn approved_once(env: &TestEnv) {
+    let host = host(env);
+    let question = open(&host, &Policy::default(), request(env, "main.py"));
     answered(&host, &question, Answer::YesOnce);
 }
 
-fn a_damaged_file_of_approvals_refuses_and_stays_as_it_is() {
-    let place = Place::with_script(ADDS);
-    approved_once(&place);
-    let good = std::fs::read(place.path(FILE)).unwrap();
+fn a_damaged_approvals_file_is_refused_and_left_unchanged() {
+    let env = TestEnv::with_script(ADDS);
+    approved_once(&env);
+    let good = std::fs::read(env.path(FILE)).unwrap();
     let mut damaged = good.clone();
     damaged[4096..].fill(0xa5);
     for bytes in [b"this was never a database at all".to_vec(), damaged] {
-        std::fs::write(place.path(FILE), &bytes).unwrap();
-        let (why, hint) = broken(&place);
-        assert_eq!(why, "is damaged");
-        assert!(hint.contains(".recover` may save"), "{hint}");
-        assert_eq!(std::fs::read(place.path(FILE)).unwrap(), bytes);
-        let end = place.end(&["approvals", "list"]);
+        std::fs::write(env.path(FILE), &bytes).unwrap();
+        let (why, hint) = approvals_error(&env);
+        assert_eq!(why, "it is damaged");
+        assert!(hint.contains(".recover` may recover"), "{hint}");
+        assert_eq!(std::fs::read(env.path(FILE)).unwrap(), bytes);
+        let end = env.end(&["approvals", "list"]);
         assert_eq!(end.code, 126, "{}", end.stderr);
-        assert!(end.stderr.contains("is damaged\nhint: "), "{}", end.stderr);
+        assert!(
+            end.stderr.contains("it is damaged\nhint: "),
+            "{}",
+            end.stderr
+        );
     }
-    // A person's own yes needs no file.
-    assert_eq!(place.run(&[]).code, 0);
-    std::fs::write(place.path(FILE), good).unwrap();
+    // A typed command needs no approvals file.
+    assert_eq!(env.run(&[]).code, 0);
+    std::fs::write(env.path(FILE), good).unwrap();
     assert!(is_permitted(
-        &host(&place),
+        &host(&env),
         &Policy::default(),
-        request(&place, "main.py")
+        request(&env, "main.py")
     ));
 }
 
-fn a_file_of_approvals_that_others_may_write_is_refused() {
-    let place = Place::with_script(ADDS);
-    approved_once(&place);
+fn an_approvals_file_that_other_users_may_write_is_refused() {
+    let env = TestEnv::with_script(ADDS);
+    approved_once(&env);
     let mode = |mode| {
         use std::os::unix::fs::PermissionsExt as _;
         let mode = std::fs::Permissions::from_mode(mode);
-        std::fs::set_permissions(place.path(FILE), mode).unwrap();
+        std::fs::set_permissions(env.path(FILE), mode).unwrap();
     };
     mode(0o666);
     assert_eq!(
-        broken(&place).0,
-        "is open to other users, who may have written it"
+        approvals_error(&env).0,
+        "it is accessible to other users, who could have written it"
     );
     mode(0o600);
     assert!(is_permitted(
-        &host(&place),
+        &host(&env),
         &Policy::default(),
-        request(&place, "main.py")
+        request(&env, "main.py")
     ));
 }
 
-fn what_is_no_file_of_approvals_is_refused_without_waiting_for_it() {
+fn an_approvals_file_that_is_not_a_regular_file_is_refused_without_blocking() {
     for step in [
         "fifo",
         "dir",
@@ -567,21 +567,25 @@ fn what_is_no_file_of_approvals_is_refused_without_waiting_for_it() {
         "symlink nowhere",
         "symlink /dev/zero",
     ] {
-        let place = Place::with_script(ADDS);
-        std::fs::create_dir(place.path("state/skillrun")).unwrap();
-        setup::prepare(place.root(), &format!("{step} {FILE}")).unwrap();
-        assert_eq!(broken(&place).0, "is not a file", "{step}");
+        let env = TestEnv::with_script(ADDS);
+        std::fs::create_dir(env.path("state/skillrun")).unwrap();
+        setup::prepare(env.root(), &format!("{step} {FILE}")).unwrap();
+        assert_eq!(
+            approvals_error(&env).0,
+            "it is not a regular file",
+            "{step}"
+        );
     }
 }
 
-fn a_file_of_approvals_that_is_held_refuses_and_loses_nothing() {
-    let place = Place::with_script(ADDS);
-    approved_once(&place);
-    // SQLite's own lock: the byte at 2^30, for writing, of a process that does not let go.
+fn a_locked_approvals_file_is_refused_and_loses_nothing() {
+    let env = TestEnv::with_script(ADDS);
+    approved_once(&env);
+    // SQLite's own lock: another process keeps a write lock on the bytes from 2^30.
     let holder = "import fcntl, sys\nf = open(sys.argv[1], 'r+b')\n\
                   fcntl.lockf(f, fcntl.LOCK_EX, 512, 2**30)\nprint('held', flush=True)\nsys.stdin.read()\n";
     let mut child = std::process::Command::new("python3")
-        .args(["-c", holder, &place.text(FILE)])
+        .args(["-c", holder, &env.text(FILE)])
         .stdin(std::process::Stdio::piped())
         .stdout(std::process::Stdio::piped())
         .spawn()
@@ -590,77 +594,77 @@ fn a_file_of_approvals_that_is_held_refuses_and_loses_nothing() {
     let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
     std::io::BufRead::read_line(&mut out, &mut held).unwrap();
     assert_eq!(held, "held\n");
-    assert_eq!(broken(&place).0, "is held by another process");
+    assert_eq!(approvals_error(&env).0, "it is locked by another process");
     drop(child.stdin.take());
     child.wait().unwrap();
     assert!(is_permitted(
-        &host(&place),
+        &host(&env),
         &Policy::default(),
-        request(&place, "main.py")
+        request(&env, "main.py")
     ));
 }
 
 fn many_hosts_approve_at_once_and_lose_nothing() {
     const HOSTS: usize = 8;
-    let place = Place::new();
-    place.write("skill/SKILL.md", SKILL_MD);
+    let env = TestEnv::new();
+    env.write("skill/SKILL.md", SKILL_MD);
     for number in 0..HOSTS {
-        place.write(&format!("skill/scripts/s{number}.py"), ADDS);
+        env.write(&format!("skill/scripts/s{number}.py"), ADDS);
     }
     std::thread::scope(|scope| {
         for number in 0..HOSTS {
-            let place = &place;
+            let env = &env;
             scope.spawn(move || {
-                let host = host(place);
-                let wanted = request(place, &format!("s{number}.py"));
+                let host = host(env);
+                let wanted = request(env, &format!("s{number}.py"));
                 let question = open(&host, &Policy::default(), wanted);
                 answered(&host, &question, Answer::YesOnce);
             });
         }
     });
-    assert_eq!(host(&place).approvals().list().unwrap().len(), HOSTS);
+    assert_eq!(host(&env).approvals().list().unwrap().len(), HOSTS);
 }
 
-fn a_skill_too_large_to_watch_is_refused_and_says_why() {
-    type Make = fn(&Place);
+fn a_skill_too_large_to_hash_is_refused_with_the_reason() {
+    type Make = fn(&TestEnv);
     let cases: [(Make, &str); 4] = [
         (
-            |place| drop(place.write(&format!("skill/{}x", "d/".repeat(70)), "")),
-            "it has more than 64 levels of folders",
+            |env| drop(env.write(&format!("skill/{}x", "d/".repeat(70)), "")),
+            "it has more than 64 levels of directories",
         ),
         (
-            |place| {
-                let first = place.write("skill/data/first", "");
+            |env| {
+                let first = env.write("skill/data/first", "");
                 for n in 0..20_000 {
-                    std::fs::hard_link(&first, place.path(&format!("skill/data/{n}"))).unwrap();
+                    std::fs::hard_link(&first, env.path(&format!("skill/data/{n}"))).unwrap();
                 }
             },
-            "it holds more than 20000 files",
+            "it contains more than 20000 files",
         ),
         (
-            |place| {
-                let file = std::fs::File::create(place.path("skill/model")).unwrap();
+            |env| {
+                let file = std::fs::File::create(env.path("skill/model")).unwrap();
                 file.set_len((256 << 20) + 1).unwrap();
             },
-            "`model` is beyond the 256MiB that are looked at",
+            "`model` exceeds the limit of 256MiB for a skill",
         ),
         (
-            |place| setup::prepare(place.root(), "fifo skill/pipe").unwrap(),
+            |env| setup::prepare(env.root(), "fifo skill/pipe").unwrap(),
             "`pipe` is a FIFO or a device",
         ),
     ];
     for (make, why) in cases {
-        let place = Place::with_script(ADDS);
-        make(&place);
-        let host = host(&place);
-        let decision = host.decide(&Policy::default(), request(&place, "main.py"));
+        let env = TestEnv::with_script(ADDS);
+        make(&env);
+        let host = host(&env);
+        let decision = host.decide(&Policy::default(), request(&env, "main.py"));
         let refusal = refusal(decision.unwrap());
         assert_eq!(
             (refusal.check, refusal.message, refusal.hint),
             (
                 Check::Approval,
                 format!(
-                    "`scripts/main.py` of skill `skill` was not approved: a change of the skill would not be noticed: {why}"
+                    "`scripts/main.py` of skill `skill` was not approved: the skill cannot be hashed, so a change would go unnoticed: {why}"
                 ),
                 Some(
                     "make the skill smaller, or type `skillrun run`, or set approval = \"never\" for it in skillrun.toml"
@@ -668,57 +672,57 @@ fn a_skill_too_large_to_watch_is_refused_and_says_why() {
                 )
             )
         );
-        assert_eq!(events(&place), ["refused"]);
-        // Nobody approves by a hash what a person types, or what the policy lets run unasked.
-        let typed = Request::typed(&skill(&place), "main.py");
+        assert_eq!(events(&env), ["refused"]);
+        // What a person types, or the policy runs without asking, is not approved by hash.
+        let typed = Request::typed(&skill(&env), "main.py");
         let decision = host.decide(&Policy::default(), typed).unwrap();
         assert_eq!(runs(&host, decision), "ran\n");
         let never = policy("approval = \"never\"");
-        let decision = host.decide(&never, request(&place, "main.py")).unwrap();
+        let decision = host.decide(&never, request(&env, "main.py")).unwrap();
         assert_eq!(runs(&host, decision), "ran\n");
     }
 }
 
-fn a_question_whose_time_has_passed_can_still_be_declined() {
-    let place = Place::with_script(ADDS);
-    let host = quick(&place);
-    let question = open(&host, &Policy::default(), request(&place, "main.py"));
+fn an_expired_question_can_still_be_declined() {
+    let env = TestEnv::with_script(ADDS);
+    let host = expiring_host(&env);
+    let question = open(&host, &Policy::default(), request(&env, "main.py"));
     let refused = host
         .decline(&question.id, "nobody answered in time")
         .unwrap();
     assert!(matches!(refused[..], [Decision::Refused(_)]), "{refused:?}");
-    assert_eq!(events(&place), ["refused"]);
+    assert_eq!(events(&env), ["refused"]);
 }
 
-fn a_yes_that_cannot_be_kept_is_recorded_as_a_refusal() {
-    let place = Place::with_script(ADDS);
-    let host = host(&place);
-    let question = open(&host, &Policy::default(), request(&place, "main.py"));
-    // Since the question was asked, something else lies where the file should be.
-    std::fs::create_dir_all(place.path("state/skillrun/approvals.db")).unwrap();
+fn a_yes_that_cannot_be_stored_is_recorded_as_a_refusal() {
+    let env = TestEnv::with_script(ADDS);
+    let host = host(&env);
+    let question = open(&host, &Policy::default(), request(&env, "main.py"));
+    // After the question was asked, a directory was created where the file should be.
+    std::fs::create_dir_all(env.path("state/skillrun/approvals.db")).unwrap();
     let error = host.answer(&question.id, Answer::YesOnce).unwrap_err();
     assert!(matches!(error, AnswerError::Host(Error::Approvals { .. })));
-    assert_eq!(events(&place), ["approved", "refused"]);
+    assert_eq!(events(&env), ["approved", "refused"]);
 }
 
-fn a_yes_is_recorded_with_what_it_was_given_to() {
-    let place = Place::with_script(ADDS);
-    std::fs::create_dir(place.path("one")).unwrap();
-    let host = host(&place);
+fn a_yes_is_recorded_with_what_it_approves() {
+    let env = TestEnv::with_script(ADDS);
+    std::fs::create_dir(env.path("one")).unwrap();
+    let host = host(&env);
     let wanted = Request {
-        workspace: Some(place.path("one")),
-        ..request(&place, "main.py")
+        workspace: Some(env.path("one")),
+        ..request(&env, "main.py")
     };
     let question = open(&host, &Policy::default(), wanted);
     answered(&host, &question, Answer::YesInSession);
-    let line = &place.audit()[0];
+    let line = &env.audit()[0];
     for (key, value) in [
         ("event", "approved"),
         ("answer", "yes_in_session"),
         ("question", &question.id),
         ("script_hash", &question.scripts[0].sha256),
-        ("content_hash", question.content_hash.as_ref().unwrap()),
-        ("workspace", &place.text("one")),
+        ("content_hash", &question.content_hash),
+        ("workspace", &env.text("one")),
     ] {
         assert_eq!(line[key], value, "{key}");
     }

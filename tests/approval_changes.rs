@@ -1,41 +1,43 @@
-//! What a yes was given to, and what has changed since: while it is decided, asked, answered, and before it runs.
+//! A skill or a workspace that changes after the approval: during the decision, the question and the answer, and before
+//! the run.
 
 use crate::approval::{ADDS, answered, events, is_permitted, open, policy, refusal, request, runs};
+use crate::env::{TestEnv, shared_cache};
 use crate::library::{block_on, host};
-use crate::place::{Place, shared_cache};
 use skillrun::{Answer, Approvals, AuditLog, Decision, Host, Policy, Request, Settings};
 
-trials! {
-    a_script_exchanged_while_it_is_decided_never_runs_by_the_yes_to_another,
-    a_skill_changed_while_a_person_thinks_does_not_run,
+tests! {
+    a_script_replaced_during_the_decision_never_runs_by_an_earlier_approval,
+    a_skill_changed_while_its_question_is_open_does_not_run,
     a_skill_changed_between_the_yes_and_the_run_does_not_run,
-    a_yes_is_for_one_workspace,
+    an_approval_is_valid_for_one_workspace,
+    a_workspace_and_a_grant_of_the_same_directory_are_two_questions,
     a_workspace_whose_name_reads_like_a_grant_is_another_question,
     runs_in_different_workspaces_are_different_questions,
-    names_that_are_not_text_and_rights_to_execute_count_as_changes,
+    names_that_are_not_utf8_and_execute_bits_count_as_changes,
 }
 
-fn a_script_exchanged_while_it_is_decided_never_runs_by_the_yes_to_another() {
+fn a_script_replaced_during_the_decision_never_runs_by_an_earlier_approval() {
     use std::sync::atomic::{AtomicBool, Ordering};
-    let place = Place::with_script("print('good')\n");
-    // Takes a while to look at, so that there is time between reading and hashing.
+    let env = TestEnv::with_script("print('good')\n");
+    // Large, so that there is time between reading the script and hashing the skill.
     for number in 0..20 {
-        place.write(&format!("skill/a{number}"), vec![0; 256 * 1024]);
+        env.write(&format!("skill/a{number}"), vec![0; 256 * 1024]);
     }
-    let host = host(&place);
+    let host = host(&env);
     let policy = Policy::default();
-    let question = open(&host, &policy, request(&place, "main.py"));
+    let question = open(&host, &policy, request(&env, "main.py"));
     let good = question.scripts[0].sha256.clone();
     answered(&host, &question, Answer::YesOnce);
     let stop = AtomicBool::new(false);
     let (mut permitted, mut asked, mut refused) = (0, 0, 0);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let main = place.path("skill/scripts/main.py");
+            let main = env.path("skill/scripts/main.py");
             for turn in 0.. {
                 let text = ["print('evil')\n", "print('good')\n"][turn % 2];
-                // Beside the skill: what is in it counts.
-                let next = place.write("next", text);
+                // Beside the skill, because everything inside it is hashed.
+                let next = env.write("next", text);
                 std::fs::rename(next, &main).unwrap();
                 if stop.load(Ordering::Relaxed) && turn % 2 == 1 {
                     break;
@@ -43,16 +45,16 @@ fn a_script_exchanged_while_it_is_decided_never_runs_by_the_yes_to_another() {
             }
         });
         for _ in 0..150 {
-            match host.decide(&policy, request(&place, "main.py")).unwrap() {
+            match host.decide(&policy, request(&env, "main.py")).unwrap() {
                 Decision::Permitted(permit) => {
                     assert_eq!(permit.script_hash(), good);
                     permitted += 1;
                 }
-                Decision::Open(question) => {
-                    host.decline(&question.id, "the trial only looks").unwrap();
+                Decision::Pending(question) => {
+                    host.decline(&question.id, "the test only asks").unwrap();
                     asked += 1;
                 }
-                // What was read and what was hashed were not the same.
+                // The script that was read and the one that was hashed differed.
                 Decision::Refused(refusal) => {
                     assert_eq!(
                         refusal.message,
@@ -66,76 +68,75 @@ fn a_script_exchanged_while_it_is_decided_never_runs_by_the_yes_to_another() {
         stop.store(true, Ordering::Relaxed);
     });
     assert!(asked + refused > 0, "{permitted} {asked} {refused}");
-    assert!(is_permitted(&host, &policy, request(&place, "main.py")));
+    assert!(is_permitted(&host, &policy, request(&env, "main.py")));
 }
 
-fn a_skill_changed_while_a_person_thinks_does_not_run() {
-    let place = Place::with_script("import lib\n");
-    place.write("skill/scripts/lib.py", "print('good')\n");
-    let host = host(&place);
+fn a_skill_changed_while_its_question_is_open_does_not_run() {
+    let env = TestEnv::with_script("import lib\n");
+    env.write("skill/scripts/lib.py", "print('good')\n");
+    let host = host(&env);
     let policy = Policy::default();
     for answer in [Answer::YesOnce, Answer::YesInSession] {
-        let question = open(&host, &policy, request(&place, "main.py"));
-        place.write("skill/scripts/lib.py", "print('evil')\n");
+        let question = open(&host, &policy, request(&env, "main.py"));
+        env.write("skill/scripts/lib.py", "print('evil')\n");
         let refusal = refusal(answered(&host, &question, answer));
         assert_eq!(
             refusal.message,
-            "`scripts/main.py` of skill `skill` was not approved: something in the skill changed after the \
-             question was asked"
+            "`scripts/main.py` of skill `skill` was not approved: the skill changed while the question was open"
         );
-        assert!(!is_permitted(&host, &policy, request(&place, "main.py")));
-        place.write("skill/scripts/lib.py", "print('good')\n");
+        assert!(!is_permitted(&host, &policy, request(&env, "main.py")));
+        env.write("skill/scripts/lib.py", "print('good')\n");
     }
-    let question = open(&host, &policy, request(&place, "main.py"));
+    let question = open(&host, &policy, request(&env, "main.py"));
     let decision = answered(&host, &question, Answer::YesOnce);
     assert_eq!(runs(&host, decision), "good\n");
 }
 
 fn a_skill_changed_between_the_yes_and_the_run_does_not_run() {
-    let place = Place::with_script("import lib\n");
-    place.write("skill/scripts/lib.py", "print('good')\n");
-    let host = host(&place);
-    let question = open(&host, &Policy::default(), request(&place, "main.py"));
+    let env = TestEnv::with_script("import lib\n");
+    env.write("skill/scripts/lib.py", "print('good')\n");
+    let host = host(&env);
+    let question = open(&host, &Policy::default(), request(&env, "main.py"));
     let Decision::Permitted(permit) = answered(&host, &question, Answer::YesOnce) else {
         panic!()
     };
-    place.write("skill/scripts/lib.py", "print('evil')\n");
+    env.write("skill/scripts/lib.py", "print('evil')\n");
     let error = block_on(host.run(permit)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "`scripts/main.py` of skill `skill` did not run: its skill changed after it was approved"
+        "`scripts/main.py` of skill `skill` did not run: its skill changed after it was checked"
     );
-    assert_eq!(events(&place), ["approved", "refused"]);
-    // Where nobody has to be asked, a skill may change as it likes.
+    assert_eq!(events(&env), ["approved", "refused"]);
+    // Where no approval is needed, a skill may change freely.
     let Decision::Permitted(permit) = host
-        .decide(&policy("approval = \"never\""), request(&place, "main.py"))
+        .decide(&policy("approval = \"never\""), request(&env, "main.py"))
         .unwrap()
     else {
         panic!()
     };
-    place.write("skill/scripts/lib.py", "print('other')\n");
+    env.write("skill/scripts/lib.py", "print('other')\n");
     assert_eq!(block_on(host.run(permit)).unwrap().stdout, "other\n");
 }
 
-fn a_yes_is_for_one_workspace() {
-    let place = Place::with_script(ADDS);
+fn an_approval_is_valid_for_one_workspace() {
+    let env = TestEnv::with_script(ADDS);
     for folder in ["one", "two"] {
-        std::fs::create_dir(place.path(folder)).unwrap();
+        std::fs::create_dir(env.path(folder)).unwrap();
     }
     let within = |folder: Option<&str>| Request {
-        workspace: folder.map(|folder| place.path(folder)),
-        ..request(&place, "main.py")
+        workspace: folder.map(|folder| env.path(folder)),
+        ..request(&env, "main.py")
     };
     let policy = Policy::default();
     for answer in [Answer::YesOnce, Answer::YesInSession] {
         let host = Host::new(Settings {
             cache: shared_cache().join("skillrun"),
-            audit: AuditLog::file(place.path("state/skillrun/audit.jsonl")),
+            audit: AuditLog::file(env.path("state/skillrun/audit.jsonl")),
             approvals: match answer {
-                Answer::YesOnce => Approvals::file(place.path("state/approvals.db")),
+                Answer::YesOnce => Approvals::file(env.path("state/approvals.db")),
                 _ => Approvals::memory(),
             },
-            sealed: vec![],
+            protected: vec![],
             slots: None,
         });
         let question = open(&host, &policy, within(Some("one")));
@@ -144,84 +145,119 @@ fn a_yes_is_for_one_workspace() {
         assert!(!is_permitted(&host, &policy, within(Some("two"))));
         let question = open(&host, &policy, within(Some("two")));
         if let Some(change) = question.change {
-            let two = format!("write:{}", place.text("two"));
+            let two = format!("workspace:{}", env.text("two"));
             assert_eq!(change.more_grants, [two]);
         }
     }
 }
 
+fn a_workspace_and_a_grant_of_the_same_directory_are_two_questions() {
+    let env = TestEnv::with_script(ADDS);
+    std::fs::create_dir(env.path("dir")).unwrap();
+    let write = format!("write:{}", env.text("dir"));
+    let policy = policy(&format!("allow = [\"{write}\"]"));
+    let as_workspace = || Request {
+        workspace: Some(env.path("dir")),
+        ..request(&env, "main.py")
+    };
+    let as_grant = || Request {
+        grants: vec![write.parse().unwrap()],
+        ..request(&env, "main.py")
+    };
+    type Asks<'a> = &'a dyn Fn() -> Request;
+    let both: [(Asks<'_>, Asks<'_>); 2] = [(&as_workspace, &as_grant), (&as_grant, &as_workspace)];
+    for (at, (approved, other)) in both.into_iter().enumerate() {
+        for answer in [Answer::YesOnce, Answer::YesInSession] {
+            let host = Host::new(Settings {
+                cache: shared_cache().join("skillrun"),
+                audit: AuditLog::file(env.path("state/skillrun/audit.jsonl")),
+                approvals: match answer {
+                    Answer::YesOnce => Approvals::file(env.path(&format!("state/{at}.db"))),
+                    _ => Approvals::memory(),
+                },
+                protected: vec![],
+                slots: None,
+            });
+            let question = open(&host, &policy, approved());
+            answered(&host, &question, answer);
+            assert!(is_permitted(&host, &policy, approved()));
+            assert!(!is_permitted(&host, &policy, other()), "{at} {answer:?}");
+        }
+    }
+}
+
 fn a_workspace_whose_name_reads_like_a_grant_is_another_question() {
-    let place = Place::with_script(ADDS);
+    let env = TestEnv::with_script(ADDS);
     // `/…/a⏎write:/…/b` is one directory.
-    let odd = format!("{}\nwrite:{}", place.text("a"), place.text("b"));
+    let odd = format!("{}\nwrite:{}", env.text("a"), env.text("b"));
     std::fs::create_dir_all(&odd).unwrap();
     for folder in ["a", "b"] {
-        std::fs::create_dir(place.path(folder)).unwrap();
+        std::fs::create_dir(env.path(folder)).unwrap();
     }
-    let write = format!("write:{}", place.text("b"));
+    let write = format!("write:{}", env.text("b"));
     let policy = policy(&format!("allow = [\"{write}\"]"));
     let within = |folder: &str, grants: &[&str]| Request {
         workspace: Some(folder.into()),
         grants: grants.iter().map(|text| text.parse().unwrap()).collect(),
-        ..request(&place, "main.py")
+        ..request(&env, "main.py")
     };
-    let host = host(&place);
+    let host = host(&env);
     let question = open(&host, &policy, within(&odd, &[]));
     answered(&host, &question, Answer::YesOnce);
     assert!(is_permitted(&host, &policy, within(&odd, &[])));
     assert!(!is_permitted(
         &host,
         &policy,
-        within(&place.text("a"), &[&write])
+        within(&env.text("a"), &[&write])
     ));
     // A person sees one grant.
-    let end = place.end(&["approvals", "list"]);
-    let shown = format!("\"write:{}\\nwrite:{}\"\n", "{root}/a", "{root}/b");
+    let end = env.end(&["approvals", "list"]);
+    let shown = format!("\"workspace:{}\\nwrite:{}\"\n", "{root}/a", "{root}/b");
     assert!(end.stdout.ends_with(&shown), "{}", end.stdout);
     assert_eq!(end.stdout.lines().count(), 1);
 }
 
 fn runs_in_different_workspaces_are_different_questions() {
-    let place = Place::with_script(ADDS);
+    let env = TestEnv::with_script(ADDS);
     for folder in ["one", "two"] {
-        std::fs::create_dir(place.path(folder)).unwrap();
+        std::fs::create_dir(env.path(folder)).unwrap();
     }
     let within = |folder: &str| Request {
-        workspace: Some(place.path(folder)),
-        ..request(&place, "main.py")
+        workspace: Some(env.path(folder)),
+        ..request(&env, "main.py")
     };
-    let host = host(&place);
+    let host = host(&env);
     let decided = host.decide_all(&Policy::default(), vec![within("one"), within("two")]);
     let asked = decided.unwrap().into_iter().map(|decision| match decision {
-        Decision::Open(question) => question.workspace.unwrap(),
+        Decision::Pending(question) => question.workspace.unwrap(),
         other => panic!("{other:?}"),
     });
     assert_eq!(
         asked.collect::<Vec<_>>(),
-        [place.text("one"), place.text("two")]
+        [env.text("one"), env.text("two")]
     );
 }
 
-fn names_that_are_not_text_and_rights_to_execute_count_as_changes() {
+fn names_that_are_not_utf8_and_execute_bits_count_as_changes() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt as _;
     use std::os::unix::fs::PermissionsExt as _;
-    let place = Place::with_script(ADDS);
-    let odd = |byte: u8| place.path("skill").join(OsStr::from_bytes(&[byte]));
+    let env = TestEnv::with_script(ADDS);
+    let odd = |byte: u8| env.path("skill").join(OsStr::from_bytes(&[byte]));
     std::fs::write(odd(0xff), "").unwrap();
-    std::fs::create_dir(place.path("skill/lib")).unwrap();
-    let (host, policy) = (host(&place), Policy::default());
+    std::fs::create_dir(env.path("skill/lib")).unwrap();
+    let (host, policy) = (host(&env), Policy::default());
     let approve = || {
-        let question = open(&host, &policy, request(&place, "main.py"));
+        let question = open(&host, &policy, request(&env, "main.py"));
         answered(&host, &question, Answer::YesOnce);
-        assert!(is_permitted(&host, &policy, request(&place, "main.py")));
+        assert!(is_permitted(&host, &policy, request(&env, "main.py")));
     };
     approve();
     std::fs::rename(odd(0xff), odd(0xfe)).unwrap();
     approve();
     let executable = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(place.path("skill/scripts/main.py"), executable).unwrap();
+    std::fs::set_permissions(env.path("skill/scripts/main.py"), executable).unwrap();
     approve();
-    std::fs::remove_dir(place.path("skill/lib")).unwrap();
+    std::fs::remove_dir(env.path("skill/lib")).unwrap();
     approve();
 }

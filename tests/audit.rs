@@ -1,10 +1,10 @@
-//! The audit log: every run and every refusal is in it, or nothing ran.
+//! The audit log: it records every run and every refusal, or nothing runs.
 
-use crate::place::Place;
+use crate::env::TestEnv;
 use crate::setup;
 use serde_json::{Value, json};
 
-trials! {
+tests! {
     a_run_leaves_a_started_and_a_finished_line_with_every_field,
     a_refusal_is_recorded_with_its_reason,
     arguments_are_recorded_up_to_256_characters,
@@ -13,16 +13,16 @@ trials! {
     many_processes_write_whole_lines,
     the_log_is_for_its_owner_alone,
     a_log_that_is_a_directory_stops_everything,
-    a_log_whose_folder_is_a_file_stops_everything,
+    a_log_whose_parent_is_a_file_stops_everything,
     a_log_that_is_a_fifo_stops_everything,
     a_log_that_may_not_be_written_stops_everything,
     a_log_that_cannot_grow_stops_everything,
     a_log_that_is_a_link_to_a_device_stops_everything,
-    a_log_that_others_may_write_stops_everything,
-    a_log_with_a_second_name_stops_everything,
+    a_log_that_other_users_may_write_stops_everything,
+    a_log_with_a_second_hard_link_stops_everything,
     a_log_whose_head_is_a_directory_stops_everything,
-    a_log_that_somebody_holds_stops_everything,
-    a_removed_log_is_begun_anew,
+    a_log_locked_by_another_process_stops_everything,
+    a_removed_log_is_started_again,
 }
 
 const RUNS: &str = "open('ran', 'w')\n";
@@ -37,9 +37,9 @@ fn keys(line: &Value) -> Vec<&str> {
 }
 
 fn a_run_leaves_a_started_and_a_finished_line_with_every_field() {
-    let place = Place::with_script("import sys\nprint('out')\nsys.exit(3)\n");
-    place.run(&["--", "a", "b c"]);
-    let log = place.audit();
+    let env = TestEnv::with_script("import sys\nprint('out')\nsys.exit(3)\n");
+    env.run(&["--", "a", "b c"]);
+    let log = env.audit();
     let [started, finished] = log.as_slice() else {
         panic!("{log:?}")
     };
@@ -50,8 +50,8 @@ fn a_run_leaves_a_started_and_a_finished_line_with_every_field() {
         "event",
         "level",
         "run_id",
-        "world",
-        "chat",
+        "tenant",
+        "session",
         "skill",
         "script",
         "script_path",
@@ -83,7 +83,7 @@ fn a_run_leaves_a_started_and_a_finished_line_with_every_field() {
         ("run_id", started["run_id"].clone()),
         ("skill", json!("skill")),
         ("script", json!("scripts/main.py")),
-        ("script_path", json!(place.text("skill/scripts/main.py"))),
+        ("script_path", json!(env.text("skill/scripts/main.py"))),
         ("arguments", json!("a b c")),
         ("exit_code", json!(3)),
         ("status", json!("exited")),
@@ -103,9 +103,9 @@ fn a_run_leaves_a_started_and_a_finished_line_with_every_field() {
 }
 
 fn a_refusal_is_recorded_with_its_reason() {
-    let place = Place::with_script(RUNS);
-    place.end(&["run", "./skill", "../outside.py", "--", "word"]);
-    let log = place.audit();
+    let env = TestEnv::with_script(RUNS);
+    env.end(&["run", "./skill", "../outside.py", "--", "word"]);
+    let log = env.audit();
     let [line] = log.as_slice() else {
         panic!("{log:?}")
     };
@@ -121,150 +121,152 @@ fn a_refusal_is_recorded_with_its_reason() {
 }
 
 fn arguments_are_recorded_up_to_256_characters() {
-    let place = Place::with_script("");
-    place.run(&["--", &"ü".repeat(200), &"x".repeat(100_000)]);
-    let log = place.audit();
+    let env = TestEnv::with_script("");
+    env.run(&["--", &"ü".repeat(200), &"x".repeat(100_000)]);
+    let log = env.audit();
     let wanted = format!("{} {}…", "ü".repeat(200), "x".repeat(55));
     assert_eq!(log[0]["arguments"], wanted);
     assert_eq!(log[1]["arguments"], wanted);
 }
 
 fn a_timeout_is_recorded_as_a_warning() {
-    let place = Place::with_script("while True: pass\n");
-    place.run(&["--timeout", "1s"]);
-    let line = place.audit().pop().unwrap();
+    let env = TestEnv::with_script("while True: pass\n");
+    env.run(&["--timeout", "1s"]);
+    let line = env.audit().pop().unwrap();
     assert_eq!(line["level"], "warning");
     assert_eq!(line["status"], "timed_out");
     assert_eq!(line["exit_code"], 124);
-    let warning = "`scripts/main.py` was stopped at its time limit of 1s";
+    let warning = "`scripts/main.py` was stopped at its time limit of 1s (raise it with --timeout)";
     assert_eq!(line["warnings"], json!([warning]));
 }
 
 fn grants_are_recorded() {
-    let place = Place::with_script("");
-    place.write("data/a.txt", "");
-    place.run(&["--allow", "read:data", "--env", "TOKEN=secret value"]);
-    let line = place.audit().pop().unwrap();
+    let env = TestEnv::with_script("");
+    env.write("data/a.txt", "");
+    env.run(&["--allow", "read:data", "--env", "TOKEN=secret value"]);
+    let line = env.audit().pop().unwrap();
     assert_eq!(
         line["grants"],
-        json!([format!("read:{}", place.text("data")), "env:TOKEN"])
+        json!([format!("read:{}", env.text("data")), "env:TOKEN"])
     );
     assert!(
-        !place
-            .read("state/skillrun/audit.jsonl")
+        !env.read("state/skillrun/audit.jsonl")
             .contains("secret value")
     );
 }
 
 fn many_processes_write_whole_lines() {
-    let place = Place::with_script("print(1)\n");
+    let env = TestEnv::with_script("print(1)\n");
     let long = "y".repeat(5000);
     let words = ["run", "./skill", "main.py", "--", long.as_str()];
     let children: Vec<_> = (0..12)
-        .map(|_| place.command(&words).spawn().unwrap())
+        .map(|_| env.command(&words).spawn().unwrap())
         .collect();
     for child in children {
-        assert_eq!(place.end_of_child(child).code, 0);
+        assert_eq!(env.end_of_child(child).code, 0);
     }
-    assert_eq!(place.audit().len(), 24);
-    place.check_left_behind().unwrap();
+    assert_eq!(env.audit().len(), 24);
+    env.check_left_behind().unwrap();
 }
 
 fn the_log_is_for_its_owner_alone() {
     use std::os::unix::fs::PermissionsExt as _;
-    let place = Place::with_script("");
-    place.run(&[]);
-    let mode = |path| place.path(path).metadata().unwrap().permissions().mode() & 0o777;
+    let env = TestEnv::with_script("");
+    env.run(&[]);
+    let mode = |path| env.path(path).metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!(mode("state/skillrun/audit.jsonl"), 0o600);
     assert_eq!(mode("state/skillrun/audit.head"), 0o600);
     assert_eq!(mode("state/skillrun"), 0o700);
 }
 
-/// Prepares the place, and checks that its script does not run and why.
+/// Applies the setup steps, and checks that the script does not run and why.
 fn nothing_runs(steps: &str, why: &str) {
-    let place = Place::with_script(RUNS);
-    place.write("workspace/a", "");
-    setup::prepare(place.root(), steps).unwrap();
-    let end = place.run(&["-w", "workspace"]);
+    let env = TestEnv::with_script(RUNS);
+    env.write("workspace/a", "");
+    setup::prepare(env.root(), steps).unwrap();
+    let end = env.run(&["-w", "workspace"]);
     assert_eq!(
         (end.stdout.as_str(), end.stderr.as_str(), end.code),
         (
             "",
             format!(
                 "error: cannot write the audit log `{{root}}/state/skillrun/audit.jsonl`: {why}\n\
-                 hint: nothing ran; name another place with XDG_STATE_HOME\n"
+                 hint: nothing ran; set XDG_STATE_HOME to another directory\n"
             )
             .as_str(),
             125
         )
     );
-    let object = place.outcome(&["-w", "workspace"]);
+    let object = env.outcome(&["-w", "workspace"]);
     assert_eq!(object["exit_code"], 125);
     assert_eq!(object["error"]["kind"], "error");
-    assert!(!place.path("workspace/ran").exists());
-    // The same place with its log mended runs.
-    let mut command = place.command(&["run", "./skill", "main.py", "-w", "workspace"]);
-    let end = place.end_of(command.env("XDG_STATE_HOME", place.path("other")));
+    assert!(!env.path("workspace/ran").exists());
+    // With its log repaired, the same test environment runs.
+    let mut command = env.command(&["run", "./skill", "main.py", "-w", "workspace"]);
+    let end = env.end_of(command.env("XDG_STATE_HOME", env.path("other")));
     assert_eq!((end.stderr.as_str(), end.code), ("", 0));
-    assert!(place.path("workspace/ran").exists());
+    assert!(env.path("workspace/ran").exists());
 }
 
 fn a_log_that_is_a_directory_stops_everything() {
     nothing_runs("dir state/skillrun/audit.jsonl", "is a directory");
 }
 
-fn a_log_whose_folder_is_a_file_stops_everything() {
+fn a_log_whose_parent_is_a_file_stops_everything() {
     nothing_runs("touch state/skillrun", "not a directory");
 }
 
 fn a_log_that_is_a_fifo_stops_everything() {
-    nothing_runs("fifo state/skillrun/audit.jsonl", "is not a regular file");
+    nothing_runs(
+        "fifo state/skillrun/audit.jsonl",
+        "it is not a regular file",
+    );
 }
 
 fn a_log_that_may_not_be_written_stops_everything() {
-    let place = Place::with_script(RUNS);
-    place.write("workspace/a", "");
+    let env = TestEnv::with_script(RUNS);
+    env.write("workspace/a", "");
     setup::prepare(
-        place.root(),
+        env.root(),
         "touch state/skillrun/audit.jsonl\nmode 0400 state/skillrun/audit.jsonl",
     )
     .unwrap();
     let words = ["run", "./skill", "main.py", "-w", "workspace"];
-    let end = place.end_of(&mut place.unprivileged_command(&words));
+    let end = env.end_of(&mut env.unprivileged_command(&words));
     assert_eq!(
         (end.stdout.as_str(), end.stderr.as_str(), end.code),
         (
             "",
             "error: cannot write the audit log `{root}/state/skillrun/audit.jsonl`: permission denied\n\
-             hint: nothing ran; name another place with XDG_STATE_HOME\n",
+             hint: nothing ran; set XDG_STATE_HOME to another directory\n",
             125
         )
     );
-    assert!(!place.path("workspace/ran").exists());
+    assert!(!env.path("workspace/ran").exists());
 }
 
 fn a_log_that_cannot_grow_stops_everything() {
-    let place = Place::with_script(RUNS);
-    place.write("workspace/a", "");
+    let env = TestEnv::with_script(RUNS);
+    env.write("workspace/a", "");
     // Without the signal, a write beyond the limit is an error, as on a full disk.
     let limited = format!(
         "trap '' XFSZ; ulimit -f 0; exec {} run ./skill main.py -w workspace",
         env!("CARGO_BIN_EXE_skillrun")
     );
-    let mut command = place.program("/bin/sh");
-    let end = place.end_of(command.args(["-c", &limited]));
+    let mut command = env.program("/bin/sh");
+    let end = env.end_of(command.args(["-c", &limited]));
     assert_eq!(
         (end.stdout.as_str(), end.stderr.as_str(), end.code),
         (
             "",
             "error: cannot write the audit log `{root}/state/skillrun/audit.jsonl`: file too large\n\
-             hint: nothing ran; name another place with XDG_STATE_HOME\n",
+             hint: nothing ran; set XDG_STATE_HOME to another directory\n",
             125
         )
     );
-    assert!(!place.path("workspace/ran").exists());
-    assert_eq!(place.run(&["-w", "workspace"]).code, 0);
-    assert!(place.path("workspace/ran").exists());
+    assert!(!env.path("workspace/ran").exists());
+    assert_eq!(env.run(&["-w", "workspace"]).code, 0);
+    assert!(env.path("workspace/ran").exists());
 }
 
 fn a_log_that_is_a_link_to_a_device_stops_everything() {
@@ -276,36 +278,36 @@ fn a_log_that_is_a_link_to_a_device_stops_everything() {
             };
             nothing_runs(
                 &format!("symlink {device} state/skillrun/{name}"),
-                &format!("{beside}is a symbolic link, not a file of its own"),
+                &format!("{beside}it is a symbolic link, not a regular file"),
             );
         }
     }
 }
 
-fn a_log_that_others_may_write_stops_everything() {
+fn a_log_that_other_users_may_write_stops_everything() {
     nothing_runs(
         "touch state/skillrun/audit.jsonl\nmode 0666 state/skillrun/audit.jsonl",
-        "may be written by other users",
+        "it may be written by other users",
     );
 }
 
-fn a_log_with_a_second_name_stops_everything() {
-    let place = Place::with_script(RUNS);
-    let log = place.write("state/skillrun/audit.jsonl", "");
-    place.write("workspace/a", "");
-    std::fs::hard_link(&log, place.path("workspace/log")).unwrap();
-    let end = place.run(&["-w", "workspace"]);
+fn a_log_with_a_second_hard_link_stops_everything() {
+    let env = TestEnv::with_script(RUNS);
+    let log = env.write("state/skillrun/audit.jsonl", "");
+    env.write("workspace/a", "");
+    std::fs::hard_link(&log, env.path("workspace/log")).unwrap();
+    let end = env.run(&["-w", "workspace"]);
     assert_eq!(
         (end.stdout.as_str(), end.stderr.as_str(), end.code),
         (
             "",
-            "error: cannot write the audit log `{root}/state/skillrun/audit.jsonl`: has another name elsewhere (a hard link)\n\
-             hint: nothing ran; name another place with XDG_STATE_HOME\n",
+            "error: cannot write the audit log `{root}/state/skillrun/audit.jsonl`: it has more than one hard link\n\
+             hint: nothing ran; set XDG_STATE_HOME to another directory\n",
             125
         )
     );
-    std::fs::remove_file(place.path("workspace/log")).unwrap();
-    assert_eq!(place.run(&["-w", "workspace"]).code, 0);
+    std::fs::remove_file(env.path("workspace/log")).unwrap();
+    assert_eq!(env.run(&["-w", "workspace"]).code, 0);
 }
 
 fn a_log_whose_head_is_a_directory_stops_everything() {
@@ -315,31 +317,31 @@ fn a_log_whose_head_is_a_directory_stops_everything() {
     );
 }
 
-fn a_log_that_somebody_holds_stops_everything() {
-    let place = Place::with_script(RUNS);
-    place.write("workspace/a", "");
-    let head = std::fs::File::create(place.write("state/skillrun/audit.lock", "")).unwrap();
+fn a_log_locked_by_another_process_stops_everything() {
+    let env = TestEnv::with_script(RUNS);
+    env.write("workspace/a", "");
+    let head = std::fs::File::create(env.write("state/skillrun/audit.lock", "")).unwrap();
     rustix::fs::flock(&head, rustix::fs::FlockOperation::LockExclusive).unwrap();
-    let end = place.run(&["-w", "workspace"]);
+    let end = env.run(&["-w", "workspace"]);
     assert_eq!(
         (end.stdout.as_str(), end.stderr.as_str(), end.code),
         (
             "",
-            "error: cannot write the audit log `{root}/state/skillrun/audit.jsonl`: somebody else has held it for 3s\n\
-             hint: nothing ran; name another place with XDG_STATE_HOME\n",
+            "error: cannot write the audit log `{root}/state/skillrun/audit.jsonl`: another process has held the lock for 3s\n\
+             hint: nothing ran; set XDG_STATE_HOME to another directory\n",
             125
         )
     );
-    assert!(!place.path("workspace/ran").exists());
+    assert!(!env.path("workspace/ran").exists());
     drop(head);
-    assert_eq!(place.run(&["-w", "workspace"]).code, 0);
-    assert!(place.path("workspace/ran").exists());
+    assert_eq!(env.run(&["-w", "workspace"]).code, 0);
+    assert!(env.path("workspace/ran").exists());
 }
 
-fn a_removed_log_is_begun_anew() {
-    let place = Place::with_script("");
-    place.run(&[]);
-    std::fs::remove_dir_all(place.path("state/skillrun")).unwrap();
-    place.run(&[]);
-    assert_eq!(place.audit().len(), 2);
+fn a_removed_log_is_started_again() {
+    let env = TestEnv::with_script("");
+    env.run(&[]);
+    std::fs::remove_dir_all(env.path("state/skillrun")).unwrap();
+    env.run(&[]);
+    assert_eq!(env.audit().len(), 2);
 }

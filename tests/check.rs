@@ -1,11 +1,11 @@
-//! `check` and `prompt`: agreement with the reference validator, what is read of hostile skills, and
+//! `check` and `prompt`: agreement with the reference validator, the handling of hostile skills, and
 //! the tables of modules.
 //!
-//! `check/front-matter` holds documents and `check/reference.json` what the reference says of them
-//! (`check/reference.py` records it). The recorded answers are always compared; the live ones where
+//! `check/front-matter` contains documents and `check/reference.json` the reference's results for them
+//! (`check/reference.py` records them). The recorded results are always compared; the live ones if
 //! `python3` has the reference.
 
-use crate::place::{End, Place};
+use crate::env::{End, TestEnv};
 use libtest_mimic::{Failed, Trial};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ const DIFFERS: [(&str, &str, &str); 3] = [
     ),
     ("utf16", "skill-md-not-utf8", "the reference fails itself"),
 ];
-/// Skills that are not shown as the reference shows them, and why.
+/// Skills that are printed differently from the reference, and why.
 const SHOWN_OTHERWISE: [(&str, &str); 5] = [
     (
         "next-line",
@@ -50,38 +50,37 @@ const SHOWN_OTHERWISE: [(&str, &str); 5] = [
 /// The module list of the Python interpreter, which `check` reads.
 const PYTHON_MODULES: &str = "../../host/core/src/check/python.modules";
 
-/// All trials; the one with the live reference is ignored where there is none.
-pub(crate) fn trials() -> Vec<Trial> {
-    let mut trials = functions();
+/// All tests; the one with the live reference is ignored where there is none.
+pub(crate) fn tests() -> Vec<Trial> {
+    let mut tests = functions();
     let live = Trial::test("the_recorded_answers_are_those_of_the_reference", || {
-        recorded_answers_are_true()
+        recorded_answers_are_current()
     });
-    trials.push(match reference() {
+    tests.push(match reference() {
         Some(_) => live,
         None => live
             .with_kind("needs skills-ref 0.1.1")
             .with_ignored_flag(true),
     });
-    trials
+    tests
 }
 
 mod listed {
     use super::*;
-    trials! {
+    tests! {
         every_front_matter_is_judged_as_the_reference_judges_it,
         every_skill_is_shown_as_the_reference_shows_it,
         the_example_skills_are_clean,
         the_example_skills_are_shown_as_the_reference_shows_them,
         the_library_finds_what_the_command_finds,
-        what_cannot_be_read_of_a_skill_is_said_and_the_rest_is_checked,
-        a_skill_with_thousands_of_scripts_is_checked_as_far_as_it_is_looked_into,
-        sources_made_to_take_for_ever_are_read_to_their_end,
+        unreadable_parts_of_a_skill_are_reported_and_the_rest_is_checked,
+        a_skill_with_thousands_of_scripts_is_checked_up_to_the_limit,
+        sources_made_to_parse_slowly_are_checked_to_their_end,
         a_sarif_log_has_what_its_format_demands,
-        the_list_of_python_modules_is_true,
-        the_example_of_check_in_the_documentation_is_true,
+        the_list_of_python_modules_is_up_to_date,
     }
 }
-use listed::trials as functions;
+use listed::tests as functions;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/check")
@@ -91,8 +90,8 @@ fn recorded() -> Value {
     serde_json::from_str(&fs::read_to_string(folder().join("reference.json")).unwrap()).unwrap()
 }
 
-/// The documents by the name of their folder, each made a skill in `skills/`.
-fn documents(place: &Place) -> Vec<String> {
+/// The documents by the name of their folder, each written as a skill in `skills/`.
+fn documents(env: &TestEnv) -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(folder().join("front-matter"))
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -101,12 +100,12 @@ fn documents(place: &Place) -> Vec<String> {
     names.sort();
     for name in &names {
         let bytes = fs::read(folder().join(format!("front-matter/{name}.md"))).unwrap();
-        place.write(&format!("skills/{name}/SKILL.md"), bytes);
+        env.write(&format!("skills/{name}/SKILL.md"), bytes);
     }
     names
 }
 
-/// The rules that a report finds broken, each once.
+/// The rules that a report lists, without duplicates.
 fn broken(skill: &Value) -> Vec<String> {
     let mut rules: Vec<String> = Vec::new();
     for finding in skill["findings"].as_array().unwrap() {
@@ -119,9 +118,9 @@ fn broken(skill: &Value) -> Vec<String> {
 }
 
 fn every_front_matter_is_judged_as_the_reference_judges_it() {
-    let place = Place::new();
-    let names = documents(&place);
-    let end = place.end(&["check", "./skills", "--json"]);
+    let env = TestEnv::new();
+    let names = documents(&env);
+    let end = env.end(&["check", "./skills", "--json"]);
     assert_eq!((end.code, end.stderr.as_str()), (1, ""));
     let checked: Value = serde_json::from_str(&end.stdout).unwrap();
     let ours: BTreeMap<String, Vec<String>> = checked["skills"]
@@ -149,8 +148,8 @@ fn every_front_matter_is_judged_as_the_reference_judges_it() {
 }
 
 fn every_skill_is_shown_as_the_reference_shows_it() {
-    let place = Place::new();
-    let names = documents(&place);
+    let env = TestEnv::new();
+    let names = documents(&env);
     let recorded = recorded();
     let mut words = vec!["prompt".to_owned(), "--format".into(), "xml".into()];
     let mut wanted = String::from("<available_skills>\n");
@@ -160,15 +159,15 @@ fn every_skill_is_shown_as_the_reference_shows_it() {
             let inner = block.strip_prefix("<available_skills>\n").unwrap();
             let inner = inner.strip_suffix("</available_skills>\n").unwrap();
             wanted.push_str(&inner.replace("{root}", "{root}/skills"));
-            words.push(place.text(&format!("skills/{name}")));
+            words.push(env.text(&format!("skills/{name}")));
         }
     }
     wanted.push_str("</available_skills>\n");
-    let end = place.end(&words);
+    let end = env.end(&words);
     assert_eq!((end.code, end.stderr.as_str()), (0, ""));
     assert_eq!(end.stdout, wanted);
-    // Again, to the byte.
-    assert_eq!(place.end(&words).stdout, wanted);
+    // The same bytes again.
+    assert_eq!(env.end(&words).stdout, wanted);
 }
 
 fn examples() -> PathBuf {
@@ -179,8 +178,8 @@ fn examples() -> PathBuf {
 }
 
 fn the_example_skills_are_clean() {
-    let place = Place::new();
-    let end = place.end(&["check", examples().to_str().unwrap(), "--json"]);
+    let env = TestEnv::new();
+    let end = env.end(&["check", examples().to_str().unwrap(), "--json"]);
     let checked: Value = serde_json::from_str(&end.stdout).unwrap();
     let skills = checked["skills"].as_array().unwrap();
     assert_eq!(end.code, 0);
@@ -192,7 +191,7 @@ fn the_example_skills_are_clean() {
 }
 
 fn the_example_skills_are_shown_as_the_reference_shows_them() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let examples = examples();
     let words = [
         "prompt",
@@ -201,15 +200,15 @@ fn the_example_skills_are_shown_as_the_reference_shows_them() {
         "--skills",
         examples.to_str().unwrap(),
     ];
-    let end = place.end(&words);
+    let end = env.end(&words);
     let wanted = recorded()["examples"].as_str().unwrap().to_owned();
     let around = examples.parent().unwrap().to_str().unwrap().to_owned();
     assert_eq!(end.stdout, wanted.replace("{root}", &around));
 }
 
 fn the_library_finds_what_the_command_finds() {
-    let place = Place::with_script("import numpy\n");
-    let report = skillrun::check(place.path("skill")).unwrap();
+    let env = TestEnv::with_script("import numpy\n");
+    let report = skillrun::check(env.path("skill")).unwrap();
     let rules: Vec<_> = report.findings.iter().map(|found| found.rule.id).collect();
     assert_eq!(
         rules,
@@ -221,31 +220,31 @@ fn the_library_finds_what_the_command_finds() {
         report.scripts[0].wants[0].grant,
         Some(skillrun::Grant::Native)
     );
-    assert!(skillrun::check(place.path("nothing")).is_err());
-    let skill = skillrun::Skill::load(place.path("skill")).unwrap();
-    let end = place.end(&["prompt", "./skill"]);
+    assert!(skillrun::check(env.path("nothing")).is_err());
+    let skill = skillrun::Skill::load(env.path("skill")).unwrap();
+    let end = env.end(&["prompt", "./skill"]);
     assert_eq!(
         skillrun::prompt::available_scripts(&skill),
         Some(end.stdout)
     );
-    let end = place.end(&["prompt", "--format", "xml", "./skill"]);
+    let end = env.end(&["prompt", "--format", "xml", "./skill"]);
     let block = skillrun::prompt::available_skills([&skill]);
-    assert_eq!(place.named(block.as_bytes()), end.stdout);
+    assert_eq!(env.named(block.as_bytes()), end.stdout);
 }
 
-fn what_cannot_be_read_of_a_skill_is_said_and_the_rest_is_checked() {
-    let place = Place::with_script("import json\n");
-    place.write("secret.py", "import secret_module\n");
-    place.write("skill/SKILL.md", "---\nname: skill\ndescription: d\n---\nmain.py binary.py fifo.py huge.py out.py [o](references/out.md)\n");
-    place.write("skill/scripts/binary.py", b"import sys\n\xff\xfe\0\n");
-    let huge = fs::File::create(place.path("skill/scripts/huge.py")).unwrap();
+fn unreadable_parts_of_a_skill_are_reported_and_the_rest_is_checked() {
+    let env = TestEnv::with_script("import json\n");
+    env.write("secret.py", "import secret_module\n");
+    env.write("skill/SKILL.md", "---\nname: skill\ndescription: d\n---\nmain.py binary.py fifo.py huge.py out.py [o](references/out.md)\n");
+    env.write("skill/scripts/binary.py", b"import sys\n\xff\xfe\0\n");
+    let huge = fs::File::create(env.path("skill/scripts/huge.py")).unwrap();
     huge.set_len(100 * 1024 * 1024).unwrap();
     let setup = "fifo skill/scripts/fifo.py\nsymlink ../../secret.py skill/scripts/out.py\nsymlink ../../secret.py skill/references/out.md\nfifo skill/fifo.md\nsymlink / skill/outside\n";
-    fs::create_dir(place.path("skill/references")).unwrap();
-    crate::setup::prepare(place.root(), setup).unwrap();
+    fs::create_dir(env.path("skill/references")).unwrap();
+    crate::setup::prepare(env.root(), setup).unwrap();
     let deep = "d/".repeat(200);
-    place.write(&format!("skill/{deep}x.py"), "import deep\n");
-    let end = place.end(&["check", "./skill"]);
+    env.write(&format!("skill/{deep}x.py"), "import deep\n");
+    let end = env.end(&["check", "./skill"]);
     let wanted = "\
 ./skill: 2 warnings
   warning  SKILL.md:5: `references/out.md` is not in the skill [reference-missing]
@@ -266,24 +265,24 @@ fn what_cannot_be_read_of_a_skill_is_said_and_the_rest_is_checked() {
         ("symlink ../secret.py skill/SKILL.md", "skill-md-unreadable"),
         ("symlink nowhere skill/SKILL.md", "skill-md-missing"),
     ] {
-        let place = Place::with_script("");
-        fs::remove_file(place.path("skill/SKILL.md")).unwrap();
-        place.write("secret.py", "---\nname: skill\ndescription: secret\n---\n");
-        crate::setup::prepare(place.root(), setup).unwrap();
-        let end = place.end(&["check", "./skill", "--json"]);
+        let env = TestEnv::with_script("");
+        fs::remove_file(env.path("skill/SKILL.md")).unwrap();
+        env.write("secret.py", "---\nname: skill\ndescription: secret\n---\n");
+        crate::setup::prepare(env.root(), setup).unwrap();
+        let end = env.end(&["check", "./skill", "--json"]);
         let checked: Value = serde_json::from_str(&end.stdout).unwrap();
         assert_eq!(broken(&checked["skills"][0]), [rule], "{setup}");
         assert!(!end.stdout.contains("secret"));
     }
 }
 
-fn a_skill_with_thousands_of_scripts_is_checked_as_far_as_it_is_looked_into() {
-    let place = Place::new();
-    place.write("skill/SKILL.md", crate::place::SKILL_MD);
+fn a_skill_with_thousands_of_scripts_is_checked_up_to_the_limit() {
+    let env = TestEnv::new();
+    env.write("skill/SKILL.md", crate::env::SKILL_MD);
     for index in 0..1200 {
-        place.write(&format!("skill/scripts/s{index}.py"), "import json\n");
+        env.write(&format!("skill/scripts/s{index}.py"), "import json\n");
     }
-    let end = place.end(&["check", "./skill", "--json"]);
+    let end = env.end(&["check", "./skill", "--json"]);
     let checked: Value = serde_json::from_str(&end.stdout).unwrap();
     let skill = &checked["skills"][0];
     assert_eq!(skill["scripts"].as_array().unwrap().len(), 1000);
@@ -293,11 +292,11 @@ fn a_skill_with_thousands_of_scripts_is_checked_as_far_as_it_is_looked_into() {
     assert_eq!(end.code, 0);
 }
 
-fn sources_made_to_take_for_ever_are_read_to_their_end() {
-    let place = Place::new();
+fn sources_made_to_parse_slowly_are_checked_to_their_end() {
+    let env = TestEnv::new();
     let names = "quotes nested calls tries braces imports shell lists env heredoc";
     let md = format!("---\nname: skill\ndescription: d\n---\n{names}\n");
-    place.write("skill/SKILL.md", md);
+    env.write("skill/SKILL.md", md);
     for (name, piece) in [
         ("quotes.py", "f'{f\"{"),
         ("nested.js", "`${"),
@@ -311,12 +310,12 @@ fn sources_made_to_take_for_ever_are_read_to_their_end() {
         ("env.js", "const {a} = process.env;promisify(b);"),
         ("heredoc.sh", "cat <<EOF\n"),
     ] {
-        place.write(
+        env.write(
             &format!("skill/scripts/{name}"),
             piece.repeat(1_000_000 / piece.len()),
         );
     }
-    let end = place.end(&["check", "./skill", "--json"]);
+    let end = env.end(&["check", "./skill", "--json"]);
     let checked: Value = serde_json::from_str(&end.stdout).unwrap();
     assert_eq!(
         checked["skills"][0]["scripts"].as_array().unwrap().len(),
@@ -326,9 +325,9 @@ fn sources_made_to_take_for_ever_are_read_to_their_end() {
 }
 
 fn a_sarif_log_has_what_its_format_demands() {
-    let place = Place::with_script("import numpy, requests\n");
-    place.write("skill/a b.py", "import x");
-    let end = place.end(&["check", "./skill", "--format", "sarif"]);
+    let env = TestEnv::with_script("import numpy, requests\n");
+    env.write("skill/a b.py", "import x");
+    let end = env.end(&["check", "./skill", "--format", "sarif"]);
     let log: Value = serde_json::from_str(&end.stdout).unwrap();
     assert_eq!(log["version"], "2.1.0");
     let run = &log["runs"][0];
@@ -344,34 +343,19 @@ fn a_sarif_log_has_what_its_format_demands() {
             result["level"]
         );
         assert!(result["message"]["text"].is_string());
-        let place = &result["locations"][0]["physicalLocation"];
-        let uri = place["artifactLocation"]["uri"].as_str().unwrap();
+        let env = &result["locations"][0]["physicalLocation"];
+        let uri = env["artifactLocation"]["uri"].as_str().unwrap();
         assert!(
             ["skill/scripts/main.py", "skill/a%20b.py"].contains(&uri),
             "{uri}"
         );
-        let line = &place["region"]["startLine"];
+        let line = &env["region"]["startLine"];
         assert!(line.is_null() || line.as_u64() > Some(0));
     }
 }
 
-fn the_example_of_check_in_the_documentation_is_true() {
-    let place = Place::new();
-    for file in ["SKILL.md", "scripts/forecast.py", "scripts/plot.py"] {
-        let bytes = fs::read(folder().join("forecast").join(file)).unwrap();
-        place.write(&format!("forecast/{file}"), bytes);
-    }
-    let end = place.end(&["check", "./forecast"]);
-    let readme = fs::read_to_string(folder().join("../../docs/check.md")).unwrap();
-    let start = "$ skillrun check ./forecast\n";
-    let (_, example) = readme.split_once(start).unwrap();
-    let (example, _) = example.split_once("```").unwrap();
-    assert_eq!(end.stdout, example);
-    assert_eq!(end.code, 1);
-}
-
 /// Asks the Python interpreter for each module of its library; with `UPDATE=1` writes the list.
-fn the_list_of_python_modules_is_true() {
+fn the_list_of_python_modules_is_up_to_date() {
     let script = "\
 import importlib, sys
 left_out = {'antigravity', 'this', 'idlelib', 'turtledemo'}
@@ -384,10 +368,10 @@ for name in sorted(sys.stdlib_module_names):
     except ImportError as error:
         print(name, 'absent', str(error).partition(': ')[2])
 ";
-    let end = Place::with_script(script).run(&[]);
+    let end = TestEnv::with_script(script).run(&[]);
     assert_eq!((end.code, end.stderr.as_str()), (0, ""));
     let mut list = String::from(
-        "# The modules of the standard library, each as it is in the Python interpreter: there, or absent and why.\n# Written by the trial `the_list_of_python_modules_is_true` with UPDATE=1.\n",
+        "# The modules of the standard library, each as it is in the Python interpreter: there, or absent and why.\n# Written by the test `the_list_of_python_modules_is_up_to_date` with UPDATE=1.\n",
     );
     for line in end.stdout.lines() {
         list.push_str(line.trim_end());
@@ -410,7 +394,7 @@ fn reference() -> Option<Command> {
         .then(|| Command::new(python))
 }
 
-fn recorded_answers_are_true() -> Result<(), Failed> {
+fn recorded_answers_are_current() -> Result<(), Failed> {
     let mut python = reference().ok_or("there is no reference")?;
     let output = python
         .arg(folder().join("reference.py"))

@@ -1,33 +1,33 @@
-//! Many runs of one host at once, and runs that somebody ends.
+//! Many concurrent runs of one host, and runs that are cancelled.
 
+use crate::env::TestEnv;
 use crate::library::{block_on, host, host_of, permitted, skill};
-use crate::place::Place;
 use skillrun::{Chunk, Limits, Live, Outcome, Policy, Request, Status};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::io::AsyncWriteExt as _;
 use tokio::sync::mpsc;
 
-trials! {
+tests! {
     two_hundred_runs_at_once_do_not_disturb_each_other,
     further_runs_wait_for_a_slot_and_find_it_clean,
     a_run_that_waits_for_a_slot_can_be_stopped,
     dropping_the_future_stops_the_script_and_leaves_nothing_behind,
-    a_host_that_ends_a_run_by_stop_gets_a_cancelled_outcome,
+    a_run_ended_by_stop_has_a_cancelled_outcome,
 }
 
 const RUNS: usize = 200;
 const BAD: usize = 13;
 
-/// Every script says that it is there and waits; only when all of them are does any go on.
+/// Every script reports that it has started and waits; none continues before all have started.
 fn two_hundred_runs_at_once_do_not_disturb_each_other() {
-    let place = Place::with_script(
+    let env = TestEnv::with_script(
         "import sys\nnumber = int(sys.argv[1])\nopen('/tmp/own', 'w').write(str(number))\n\
          print('ready', flush=True)\n\
          while number == 13: pass\n\
          sys.stdin.readline()\nprint(number * number, open('/tmp/own').read())\nsys.exit(number % 100)\n",
     );
-    let (host, skill) = (Arc::new(host(&place)), skill(&place));
+    let (host, skill) = (Arc::new(host(&env)), skill(&env));
     let ready = Arc::new(AtomicUsize::new(0));
     let outcomes = block_on(async {
         let (all_ready, _) = tokio::sync::broadcast::channel::<()>(1);
@@ -94,17 +94,17 @@ fn two_hundred_runs_at_once_do_not_disturb_each_other() {
             "{stderr}"
         );
     }
-    assert_eq!(place.audit().len(), 2 * RUNS);
-    place.check_left_behind().unwrap();
+    assert_eq!(env.audit().len(), 2 * RUNS);
+    env.check_left_behind().unwrap();
 }
 
-/// Slots are used again: what one run left in memory, the next must not see.
+/// Slots are reused: a run must not see what an earlier one left in memory.
 fn further_runs_wait_for_a_slot_and_find_it_clean() {
-    let place = Place::with_script(
+    let env = TestEnv::with_script(
         "import builtins, random, sys\nprint(hasattr(builtins, 'mark'), len(sys.argv), 'json' in globals())\n\
          builtins.mark = b'x' * (40 << 20)\nimport json\nrandom.seed(1)\nsys.exit(3)\n",
     );
-    let (host, skill) = (Arc::new(host_of(&place, Some(2))), skill(&place));
+    let (host, skill) = (Arc::new(host_of(&env, Some(2))), skill(&env));
     let outcomes = block_on(async {
         let run = || {
             let permit = permitted(&host, &Policy::default(), Request::typed(&skill, "main.py"));
@@ -122,12 +122,12 @@ fn further_runs_wait_for_a_slot_and_find_it_clean() {
         let seen = (outcome.stdout.as_str(), outcome.exit_code);
         assert_eq!(seen, ("False 1 False\n", 3), "{}", outcome.stderr);
     }
-    place.check_left_behind().unwrap();
+    env.check_left_behind().unwrap();
 }
 
 fn a_run_that_waits_for_a_slot_can_be_stopped() {
-    let place = Place::with_script("import sys\nprint('in', flush=True)\nsys.stdin.read()\n");
-    let (host, skill) = (Arc::new(host_of(&place, Some(1))), skill(&place));
+    let env = TestEnv::with_script("import sys\nprint('in', flush=True)\nsys.stdin.read()\n");
+    let (host, skill) = (Arc::new(host_of(&env, Some(1))), skill(&env));
     let permit = || permitted(&host, &Policy::default(), Request::typed(&skill, "main.py"));
     let (first, second) = block_on(async {
         let (input, stdin) = tokio::io::duplex(64);
@@ -153,7 +153,7 @@ fn a_run_that_waits_for_a_slot_can_be_stopped() {
     assert_eq!(second.stdout, "");
 }
 
-/// Whether a scratch directory of this process holds a file of this name.
+/// Whether a scratch directory of this process contains a file of this name.
 fn in_scratch(name: &str) -> bool {
     std::fs::read_dir(std::env::temp_dir())
         .unwrap()
@@ -162,15 +162,15 @@ fn in_scratch(name: &str) -> bool {
 }
 
 fn dropping_the_future_stops_the_script_and_leaves_nothing_behind() {
-    let place = Place::with_script(
+    let env = TestEnv::with_script(
         "import sys\nopen('/tmp/' + sys.argv[1], 'w').close()\nprint('ready', flush=True)\n\
          while True: pass\n",
     );
-    let mark = format!("mark-{}", place.root().file_name().unwrap().display());
-    let host = host(&place);
+    let mark = format!("mark-{}", env.root().file_name().unwrap().display());
+    let host = host(&env);
     let request = Request {
         args: vec![mark.clone()],
-        ..Request::typed(&skill(&place), "main.py")
+        ..Request::typed(&skill(&env), "main.py")
     };
     let permit = permitted(&host, &Policy::default(), request);
     block_on(async {
@@ -188,7 +188,7 @@ fn dropping_the_future_stops_the_script_and_leaves_nothing_behind() {
         drop(run);
         assert!(!in_scratch(&mark), "the scratch directory is still there");
     });
-    let events: Vec<_> = place
+    let events: Vec<_> = env
         .audit()
         .iter()
         .map(|line| (line["event"].clone(), line["level"].clone()))
@@ -202,13 +202,13 @@ fn dropping_the_future_stops_the_script_and_leaves_nothing_behind() {
     );
 }
 
-fn a_host_that_ends_a_run_by_stop_gets_a_cancelled_outcome() {
-    let place = Place::with_script("print('ready', flush=True)\nwhile True: pass\n");
-    let host = host(&place);
+fn a_run_ended_by_stop_has_a_cancelled_outcome() {
+    let env = TestEnv::with_script("print('ready', flush=True)\nwhile True: pass\n");
+    let host = host(&env);
     let permit = permitted(
         &host,
         &Policy::default(),
-        Request::typed(&skill(&place), "main.py"),
+        Request::typed(&skill(&env), "main.py"),
     );
     let outcome = block_on(async {
         let (sink, mut output) = mpsc::channel(16);

@@ -1,27 +1,27 @@
-//! The job that attacks with a corpus (`just attack`), tried with harmless stand-ins: it reports what a script gets,
-//! and these get nothing.
+//! The job that attacks with a corpus (`just attack`), run with harmless stand-ins: it reports what a script obtains,
+//! and these obtain nothing.
 
 use crate::attack_corpus::{self as attack, Run, Settings, Sinkhole, Tier};
+use crate::env::shared_cache;
 use crate::folder;
-use crate::place::shared_cache;
 use std::path::{Path, PathBuf};
 
-pub(crate) fn trials() -> Vec<libtest_mimic::Trial> {
-    let trials = [
+pub(crate) fn tests() -> Vec<libtest_mimic::Trial> {
+    let tests = [
         (
             "the_attack_job_reports_what_a_script_was_granted",
             controls as fn(),
         ),
         ("the_harmless_attack_examples_get_nothing", examples),
     ];
-    let trials = trials.into_iter().map(|(name, run)| {
-        let trial = libtest_mimic::Trial::test(name, move || {
+    let tests = tests.into_iter().map(|(name, run)| {
+        let test = libtest_mimic::Trial::test(name, move || {
             run();
             Ok(())
         });
-        folder::needs(trial, "bash base64 setsid")
+        folder::needs(test, "bash base64 setsid")
     });
-    trials.collect()
+    tests.collect()
 }
 
 fn settings() -> Settings {
@@ -38,7 +38,7 @@ fn controls() {
     for control in attack::controls(false) {
         let run = attack::run_control(&settings(), &sinkhole, &control).unwrap();
         assert!(run.got.iter().any(|got| got == control.gets), "{run:?}");
-        // Where a connection came from and how much it said depends on the port.
+        // The port and the number of bytes of a connection vary.
         let named = run
             .got
             .iter()
@@ -77,6 +77,6 @@ fn examples() {
             run.json()
         );
     }
-    // Every script, and those in Python and JavaScript in both tiers.
+    // Every script ran, and those in Python and JavaScript ran in both tiers.
     assert_eq!(runs.len(), 20);
 }

@@ -1,32 +1,32 @@
-//! What a skill or a script could make the host pay for: work that grows with the square of what is
-//! there, work that takes no fuel, handles, and directories that somebody has to remove.
+//! Costs that a skill or a script could cause for the host: quadratic work, work that takes no fuel, handles, and
+//! directories that must be removed.
 
-use crate::containment::meanwhile;
-use crate::place::{Place, SKILL_MD};
+use crate::containment::{meanwhile, start_until_ready};
+use crate::env::{SKILL_MD, TestEnv};
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-trials! {
-    nineteen_thousand_scripts_whose_names_clash_have_tool_names_of_their_own,
+tests! {
+    nineteen_thousand_scripts_with_clashing_names_get_distinct_tool_names,
     the_prompt_of_four_skills_with_nineteen_thousand_scripts_each_is_printed,
-    a_name_of_a_hundred_thousand_letters_is_compared_with_nothing,
-    a_suggestion_is_sought_among_the_first_thousand_scripts,
-    thousands_of_tool_patterns_and_long_arguments_are_answered,
-    half_a_million_links_that_nothing_closes_are_checked,
+    a_name_of_a_hundred_thousand_letters_gets_no_suggestion,
+    suggestions_come_from_the_first_thousand_scripts,
+    thousands_of_tool_patterns_and_long_arguments_are_decided,
+    half_a_million_unclosed_links_are_checked,
     thousands_of_scripts_that_are_mentioned_and_missing_are_counted,
     references_are_counted_up_to_a_hundred_thousand,
-    thousands_of_odd_names_are_sought_among_half_a_million_words,
+    thousands_of_unusual_names_are_searched_for_in_half_a_million_words,
     more_skills_than_the_soft_limit_has_files_are_all_listed,
-    as_many_files_as_the_policy_says_are_open_at_once,
-    a_directory_is_read_only_as_far_as_its_listing_is_asked_for,
+    as_many_files_can_be_open_as_the_policy_allows,
+    a_directory_listing_is_read_on_demand,
     a_large_scratch_directory_is_gone_when_the_process_ends,
-    what_a_killed_process_left_is_removed_by_the_next_one,
-    a_run_keeps_its_scratch_directory_while_others_come_and_go,
+    the_scratch_directory_of_a_killed_process_is_removed_by_the_next_run,
+    a_run_keeps_its_scratch_directory_while_other_runs_end,
 }
 
-/// Many names of one empty file: quicker made, and quicker removed, than many files.
+/// Many hard links to one empty file: faster to create and to remove than many files.
 fn names(folder: &Path, all: impl Iterator<Item = String>) {
     fs::create_dir_all(folder).unwrap();
     let first = folder.join("first");
@@ -37,15 +37,15 @@ fn names(folder: &Path, all: impl Iterator<Item = String>) {
     fs::remove_file(first).unwrap();
 }
 
-/// Compared each with each, these would take minutes, and the process would not be waited for.
-fn nineteen_thousand_scripts_whose_names_clash_have_tool_names_of_their_own() {
-    let place = Place::new();
-    place.write("skill/SKILL.md", SKILL_MD);
+/// Comparing each with each would take minutes, and the test would time out.
+fn nineteen_thousand_scripts_with_clashing_names_get_distinct_tool_names() {
+    let env = TestEnv::new();
+    env.write("skill/SKILL.md", SKILL_MD);
     for folder in 0..10 {
-        let folder = place.path(&format!("skill/scripts/f{folder}"));
+        let folder = env.path(&format!("skill/scripts/f{folder}"));
         names(&folder, (0..1900).map(|n| format!("s{n}.py")));
     }
-    let end = place.end(&["show", "--json", "./skill"]);
+    let end = env.end(&["show", "--json", "./skill"]);
     assert_eq!((end.stderr.as_str(), end.code), ("", 0));
     let shown: serde_json::Value = serde_json::from_str(&end.stdout).unwrap();
     let tools: std::collections::HashSet<_> = shown["scripts"]
@@ -58,21 +58,21 @@ fn nineteen_thousand_scripts_whose_names_clash_have_tool_names_of_their_own() {
     assert!(tools.contains("skill.f7.s1234"));
 }
 
-/// Each sought among all of its skill would take minutes.
+/// Searching for each among all scripts of its skill would take minutes.
 fn the_prompt_of_four_skills_with_nineteen_thousand_scripts_each_is_printed() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let skills = ["a", "b", "c", "d"];
     for skill in skills {
-        place.write(
+        env.write(
             &format!("{skill}/SKILL.md"),
             format!("---\nname: {skill}\ndescription: A skill of a test.\n---\n"),
         );
         for folder in 0..10 {
             let names_of = (0..1900).map(|n| format!("{folder}-{n}.py"));
-            names(&place.path(&format!("{skill}/scripts/f{folder}")), names_of);
+            names(&env.path(&format!("{skill}/scripts/f{folder}")), names_of);
         }
     }
-    let end = place.end(&["prompt", "./a", "./b", "./c", "./d"]);
+    let end = env.end(&["prompt", "./a", "./b", "./c", "./d"]);
     assert_eq!((end.stderr.as_str(), end.code), ("", 0));
     for folder in 0..10 {
         for n in [0, 1899] {
@@ -84,30 +84,30 @@ fn the_prompt_of_four_skills_with_nineteen_thousand_scripts_each_is_printed() {
 }
 
 /// Comparing takes the product of the lengths: minutes here.
-fn a_name_of_a_hundred_thousand_letters_is_compared_with_nothing() {
-    let place = Place::with_script("");
+fn a_name_of_a_hundred_thousand_letters_gets_no_suggestion() {
+    let env = TestEnv::with_script("");
     let long = "a".repeat(200);
     names(
-        &place.path("skill/scripts"),
+        &env.path("skill/scripts"),
         (0..1000).map(|n| format!("{long}{n}.py")),
     );
-    let end = place.end(&["run", "./skill", &"a".repeat(100_000)]);
+    let end = env.end(&["run", "./skill", &"a".repeat(100_000)]);
     assert!(end.stderr.contains("not found in skill `skill`"));
     assert!(!end.stderr.contains("did you mean"));
     assert_eq!(end.code, 127);
 }
 
-fn a_suggestion_is_sought_among_the_first_thousand_scripts() {
+fn suggestions_come_from_the_first_thousand_scripts() {
     let near = |scripts: usize| {
-        let place = Place::with_script("");
+        let env = TestEnv::with_script("");
         names(
-            &place.path("skill/scripts"),
+            &env.path("skill/scripts"),
             (1..scripts)
                 .map(|n| format!("a{n}.py"))
                 .chain(["zebra.py".to_owned()]),
         );
-        fs::remove_file(place.path("skill/scripts/main.py")).unwrap();
-        let end = place.end(&["run", "./skill", "zebar.py"]);
+        fs::remove_file(env.path("skill/scripts/main.py")).unwrap();
+        let end = env.end(&["run", "./skill", "zebar.py"]);
         assert_eq!(end.code, 127);
         end.stderr.contains("did you mean `zebra.py`?")
     };
@@ -115,9 +115,9 @@ fn a_suggestion_is_sought_among_the_first_thousand_scripts() {
     assert!(!near(1001));
 }
 
-/// Each pattern searched for in each way to write the command line would take minutes.
-fn thousands_of_tool_patterns_and_long_arguments_are_answered() {
-    let place = Place::with_script("print('ran')\n");
+/// Searching for each pattern in each form of the command line would take minutes.
+fn thousands_of_tool_patterns_and_long_arguments_are_decided() {
+    let env = TestEnv::with_script("print('ran')\n");
     let patterns = "Bash(*aaaab*),".repeat(4600);
     let skill_md = |first: &str| {
         let tools = format!("allowed-tools: {first}{patterns}");
@@ -125,43 +125,43 @@ fn thousands_of_tool_patterns_and_long_arguments_are_answered() {
     };
     let argument = "a".repeat(100_000);
     let words: Vec<&str> = ["--"].into_iter().chain([argument.as_str(); 17]).collect();
-    place.write("skill/SKILL.md", skill_md(""));
-    let end = place.run(&words);
-    assert!(end.stderr.contains("matches none of the tools"));
+    env.write("skill/SKILL.md", skill_md(""));
+    let end = env.run(&words);
+    assert!(end.stderr.contains("matches none of the allowed-tools"));
     assert_eq!((end.stdout.as_str(), end.code), ("", 126));
-    place.write("skill/SKILL.md", skill_md("Bash(python3:*),"));
-    assert_eq!(place.run(&words).stdout, "ran\n");
+    env.write("skill/SKILL.md", skill_md("Bash(python3:*),"));
+    assert_eq!(env.run(&words).stdout, "ran\n");
 }
 
-/// Each read to the end of the line would take minutes.
-fn half_a_million_links_that_nothing_closes_are_checked() {
-    let place = Place::new();
-    place.write(
+/// Reading to the end of the line for each would take minutes.
+fn half_a_million_unclosed_links_are_checked() {
+    let env = TestEnv::new();
+    env.write(
         "skill/SKILL.md",
         SKILL_MD.to_owned() + &"](".repeat(500_000),
     );
-    let end = place.end(&["check", "./skill"]);
+    let end = env.end(&["check", "./skill"]);
     assert_eq!(end.stdout, "./skill: nothing found\n");
     assert_eq!((end.stderr.as_str(), end.code), ("", 0));
 }
 
-/// The nearest name to each of them, sought among all that are there, would take minutes.
+/// Searching for the nearest name to each of them among all names would take minutes.
 fn thousands_of_scripts_that_are_mentioned_and_missing_are_counted() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let long = "a".repeat(40);
     let missing = (0..9900).map(|n| format!("scripts/{long}{n:05}.py "));
-    place.write(
+    env.write(
         "skill/SKILL.md",
         SKILL_MD.to_owned() + &missing.collect::<String>(),
     );
     names(
-        &place.path("skill/scripts"),
+        &env.path("skill/scripts"),
         (0..1000).map(|n| format!("{long}{n}.js")),
     );
-    let end = place.end(&["load", "./skill"]);
+    let end = env.end(&["load", "./skill"]);
     assert_eq!((end.stderr.as_str(), end.code), ("", 0));
-    let told = end.stdout.matches(" status=\"not_found\">").count();
-    assert_eq!(told, 100);
+    let reported = end.stdout.matches(" status=\"not_found\">").count();
+    assert_eq!(reported, 100);
     let last = format!("source=\"scripts/{long}00099.py\"");
     assert!(end.stdout.contains(&last));
     let more =
@@ -170,34 +170,34 @@ fn thousands_of_scripts_that_are_mentioned_and_missing_are_counted() {
 }
 
 fn references_are_counted_up_to_a_hundred_thousand() {
-    let place = Place::new();
-    place.write("skill/SKILL.md", SKILL_MD);
+    let env = TestEnv::new();
+    env.write("skill/SKILL.md", SKILL_MD);
     // One file has at most 65,000 names on some file systems.
     for folder in ["a", "b", "c"] {
         names(
-            &place.path(&format!("skill/references/{folder}")),
+            &env.path(&format!("skill/references/{folder}")),
             (0..34_000).map(|n| format!("{n}.md")),
         );
     }
-    let end = place.end(&["load", "./skill"]);
+    let end = env.end(&["load", "./skill"]);
     assert_eq!(end.stdout.matches("<file ").count(), 1000);
     let more = "<more files=\"98997\" complete=\"false\"/>\n";
     assert!(end.stdout.contains(more));
 }
 
-/// Each compared with each would take minutes.
-fn thousands_of_odd_names_are_sought_among_half_a_million_words() {
-    let place = Place::new();
+/// Comparing each with each would take minutes.
+fn thousands_of_unusual_names_are_searched_for_in_half_a_million_words() {
+    let env = TestEnv::new();
     let start = "a ".repeat(100);
     let text = "a ".repeat(500_000) + "00007.py";
-    place.write("skill/SKILL.md", SKILL_MD.to_owned() + &text);
+    env.write("skill/SKILL.md", SKILL_MD.to_owned() + &text);
     for folder in ["skill", "skill/scripts"] {
         names(
-            &place.path(folder),
+            &env.path(folder),
             (0..19_000).map(|n| format!("{start}{n:05}.py")),
         );
     }
-    let end = place.end(&["load", "./skill"]);
+    let end = env.end(&["load", "./skill"]);
     assert_eq!(end.stdout.matches("<script_output ").count(), 1);
     let source = format!("<script_output source=\"{start}00007.py\" status=\"refused\">");
     assert!(end.stdout.contains(&source));
@@ -205,14 +205,14 @@ fn thousands_of_odd_names_are_sought_among_half_a_million_words() {
 }
 
 /// The binary with a smaller soft limit of open files.
-fn with_files(place: &Place, files: usize, words: &[&str]) -> Command {
-    let template = place.command(words);
+fn with_files(env: &TestEnv, files: usize, words: &[&str]) -> Command {
+    let template = env.command(words);
     let mut command = Command::new("sh");
     command
         .args(["-c", &format!("ulimit -Sn {files}; exec \"$0\" \"$@\"")])
         .arg(template.get_program())
         .args(words)
-        .current_dir(place.root())
+        .current_dir(env.root())
         .env_clear()
         .envs(template.get_envs().filter_map(|(k, v)| Some((k, v?))))
         .stdin(Stdio::null())
@@ -222,48 +222,48 @@ fn with_files(place: &Place, files: usize, words: &[&str]) -> Command {
 }
 
 fn more_skills_than_the_soft_limit_has_files_are_all_listed() {
-    let place = Place::new();
+    let env = TestEnv::new();
     for n in 0..200 {
         let text = format!("---\nname: s{n}\ndescription: A skill of a test.\n---\n");
-        place.write(&format!("skills/s{n}/SKILL.md"), text);
+        env.write(&format!("skills/s{n}/SKILL.md"), text);
     }
-    let end = place.end_of(&mut with_files(&place, 64, &["list", "--json"]));
+    let end = env.end_of(&mut with_files(&env, 64, &["list", "--json"]));
     let listed: serde_json::Value = serde_json::from_str(&end.stdout).unwrap();
     assert_eq!(listed["skills"].as_array().unwrap().len(), 200);
     assert_eq!(listed["skipped"], serde_json::json!([]));
 }
 
-/// Each open file may hold a stream too, and there is room for both.
-fn as_many_files_as_the_policy_says_are_open_at_once() {
-    let place = Place::with_script(
+/// Each open file may have a stream too, and the limit covers both.
+fn as_many_files_can_be_open_as_the_policy_allows() {
+    let env = TestEnv::with_script(
         "import errno\nheld = []\ntry:\n    while True:\n        \
          held.append(open('/tmp/a', 'a'))\n        held[-1].write('x')\n        held[-1].flush()\n\
          except OSError as error:\n    print(len(held), errno.errorcode[error.errno])\n\
          held.clear()\nprint(len(open('/tmp/a').read()))\n",
     );
-    place.write("skillrun.toml", "[limits]\nopen_files = 600\n");
-    place.trust("skillrun.toml");
-    let end = place.run(&[]);
+    env.write("skillrun.toml", "[limits]\nopen_files = 600\n");
+    env.trust("skillrun.toml");
+    let end = env.run(&[]);
     assert_eq!(end.stdout, "600 EDQUOT\n600\n");
     assert_eq!(
         end.stderr,
-        "warning: the script met its limit of 600 open files\n"
+        "warning: the script hit its limit of 600 open files\n"
     );
     assert_eq!(end.code, 0);
 }
 
-/// Read as a whole before its first name is told, a directory of millions of names would hold up the
-/// clock. So what became of a name before its turn came is told, and one that is gone is no error.
-fn a_directory_is_read_only_as_far_as_its_listing_is_asked_for() {
-    let place = Place::with_script(
+/// If a directory of millions of names were read as a whole before its first name is returned, the time limit could not
+/// act. So names that change before their turn are reported as they are then, and one that was removed is no error.
+fn a_directory_listing_is_read_on_demand() {
+    let env = TestEnv::with_script(
         "import os, sys\nlisting = os.scandir('.')\nnext(listing)\nprint('ready', flush=True)\n\
          sys.stdin.readline()\nprint(sum(entry.is_file(follow_symlinks=False) for entry in listing))\n",
     );
-    let workspace = place.path("workspace");
+    let workspace = env.path("workspace");
     names(&workspace, (0..10_000).map(|n| n.to_string()));
-    let link = place.path("link");
+    let link = env.path("link");
     std::os::unix::fs::symlink("nowhere", &link).unwrap();
-    let end = meanwhile(&place, &["-w", "workspace"], || {
+    let end = meanwhile(&env, &["-w", "workspace"], || {
         for n in 0..10_000 {
             let path = workspace.join(n.to_string());
             fs::remove_file(&path).unwrap();
@@ -277,23 +277,23 @@ fn a_directory_is_read_only_as_far_as_its_listing_is_asked_for() {
     assert!(files < 2500, "{files} of 5000 names were read too early");
 }
 
-fn left_in_tmp(place: &Place) -> usize {
-    fs::read_dir(place.path("tmp")).unwrap().count()
+fn left_in_tmp(env: &TestEnv) -> usize {
+    fs::read_dir(env.path("tmp")).unwrap().count()
 }
 
 fn a_large_scratch_directory_is_gone_when_the_process_ends() {
-    let place = Place::with_script(
+    let env = TestEnv::with_script(
         "import os, sys\nfor n in range(20):\n    os.makedirs(f'/tmp/{n}/a/b')\n    \
          for m in range(20): open(f'/tmp/{n}/a/{m}', 'w').close()\n\
          print('made', flush=True)\n\
          while sys.argv[1:]: pass\n",
     );
-    let end = place.run(&[]);
+    let end = env.run(&[]);
     assert_eq!((end.stdout.as_str(), end.stderr.as_str()), ("made\n", ""));
-    place.check_left_behind().unwrap();
-    let end = place.run(&["--fuel", "1000000000", "--", "for ever"]);
+    env.check_left_behind().unwrap();
+    let end = env.run(&["--fuel", "1000000000", "--", "for ever"]);
     assert_eq!((end.stdout.as_str(), end.code), ("made\n", 124));
-    place.check_left_behind().unwrap();
+    env.check_left_behind().unwrap();
 }
 
 const WAITS: &str = "\
@@ -304,48 +304,31 @@ sys.stdin.readline()
 print(open('/tmp/own').read())
 ";
 
-/// Starts a run that waits to be told to go on.
-fn waiting(place: &Place) -> (std::process::Child, BufReader<std::process::ChildStdout>) {
-    let mut command = place.command(&["run", "./skill", "main.py"]);
-    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
-    let mut stdout = BufReader::new(child.stdout.take().unwrap());
-    let mut ready = String::new();
-    stdout.read_line(&mut ready).unwrap();
-    assert_eq!(ready, "ready\n");
-    (child, stdout)
-}
-
-fn what_a_killed_process_left_is_removed_by_the_next_one() {
-    let place = Place::with_script(WAITS);
-    place.write("other/SKILL.md", SKILL_MD.replace("skill", "other"));
-    place.write("other/scripts/main.py", "print('ran')\n");
-    place.write("tmp/skillrun-scratch-notes/a", "of somebody else");
-    let (mut child, _) = waiting(&place);
+fn the_scratch_directory_of_a_killed_process_is_removed_by_the_next_run() {
+    let env = TestEnv::with_script(WAITS);
+    env.write("other/SKILL.md", SKILL_MD.replace("skill", "other"));
+    env.write("other/scripts/main.py", "print('ran')\n");
+    env.write("tmp/skillrun-scratch-notes/a", "of somebody else");
+    let (mut child, _) = start_until_ready(&env, "main.py", &[]);
     child.kill().unwrap();
     child.wait().unwrap();
-    assert_eq!(left_in_tmp(&place), 2);
-    let end = place.end(&["run", "./other", "main.py"]);
+    assert_eq!(left_in_tmp(&env), 2);
+    let end = env.end(&["run", "./other", "main.py"]);
     assert_eq!((end.stdout.as_str(), end.stderr.as_str()), ("ran\n", ""));
-    assert_eq!(left_in_tmp(&place), 1);
-    assert_eq!(
-        place.read("tmp/skillrun-scratch-notes/a"),
-        "of somebody else"
-    );
+    assert_eq!(left_in_tmp(&env), 1);
+    assert_eq!(env.read("tmp/skillrun-scratch-notes/a"), "of somebody else");
 }
 
-fn a_run_keeps_its_scratch_directory_while_others_come_and_go() {
-    let place = Place::with_script(WAITS);
-    place.write("other/SKILL.md", SKILL_MD.replace("skill", "other"));
-    place.write("other/scripts/main.py", "print('ran')\n");
-    let (mut child, mut stdout) = waiting(&place);
-    assert_eq!(place.end(&["run", "./other", "main.py"]).stdout, "ran\n");
-    assert_eq!(left_in_tmp(&place), 1);
+fn a_run_keeps_its_scratch_directory_while_other_runs_end() {
+    let env = TestEnv::with_script(WAITS);
+    env.write("other/SKILL.md", SKILL_MD.replace("skill", "other"));
+    env.write("other/scripts/main.py", "print('ran')\n");
+    let (mut child, mut stdout) = start_until_ready(&env, "main.py", &[]);
+    assert_eq!(env.end(&["run", "./other", "main.py"]).stdout, "ran\n");
+    assert_eq!(left_in_tmp(&env), 1);
     child.stdin.take().unwrap().write_all(b"go\n").unwrap();
     let mut rest = String::new();
     stdout.read_line(&mut rest).unwrap();
-    assert_eq!(
-        (rest.as_str(), place.end_of_child(child).code),
-        ("own\n", 0)
-    );
-    place.check_left_behind().unwrap();
+    assert_eq!((rest.as_str(), env.end_of_child(child).code), ("own\n", 0));
+    env.check_left_behind().unwrap();
 }

@@ -1,21 +1,23 @@
 //! Every combination of what decides about a run, with the decision that `docs/policy.md` promises: the table in
-//! `decisions.txt` states each cell, one line each.
+//! `decisions.txt` has one line for each.
 
+use crate::env::{SKILL_MD, TestEnv};
 use crate::library::{host, skill};
-use crate::place::{Place, SKILL_MD};
-use skillrun::{AskedBy, Check, Decision, Grant, Library, Limits, Policy, Request, Skill, Tier};
+use skillrun::{
+    Check, Decision, Grant, Library, Limits, Policy, Request, RequestedBy, Skill, Tier,
+};
 use std::fmt::Write as _;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::Arc;
 
-trials! {
+tests! {
     every_combination_of_policy_tools_approval_and_isolation_is_decided_as_the_table_says,
     every_way_to_name_a_skill_in_a_policy_is_decided_as_the_table_says,
-    r9s_the_fields_of_a_script_policy_mean_what_the_readme_says,
+    r9s_the_fields_of_a_script_policy_mean_what_the_documentation_says,
 }
 
-/// What is asked to run, and where.
+/// What is requested, and where.
 const SCRIPTS: [(&str, &str, Tier); 5] = [
     ("python", "a.py", Tier::Auto),
     ("bash", "a.sh", Tier::Auto),
@@ -31,7 +33,7 @@ const TOOLS: [(&str, &str); 4] = [
 ];
 const NATIVE: [&str; 3] = ["refuse", "confined", "namespaces"];
 const APPROVAL: [&str; 3] = ["never", "first-run", "always"];
-/// What the policy grants besides.
+/// What the policy grants in addition.
 const ALLOW: [(&str, &str); 2] = [
     ("nothing", ""),
     (
@@ -39,7 +41,7 @@ const ALLOW: [(&str, &str); 2] = [
         "allow = [\"env:X\", \"native\", \"interpreter:ruby\", \"run:date\"]\n",
     ),
 ];
-/// What is asked for besides.
+/// What is requested in addition.
 const WANTS: [(&str, &[&str]); 2] = [("-", &[]), ("env:X", &["X"])];
 
 fn every_combination_of_policy_tools_approval_and_isolation_is_decided_as_the_table_says() {
@@ -47,13 +49,13 @@ fn every_combination_of_policy_tools_approval_and_isolation_is_decided_as_the_ta
         "script         tools        native      approval   grants   wants  person       agent\n",
     );
     for (tools, field) in TOOLS {
-        let place = Place::new();
+        let env = TestEnv::new();
         let matter = format!("---\nname: skill\ndescription: A skill.\n{field}---\n");
-        place.write("skill/SKILL.md", matter);
+        env.write("skill/SKILL.md", matter);
         for name in ["a.py", "a.sh", "a.rb"] {
-            place.write(&format!("skill/scripts/{name}"), "");
+            env.write(&format!("skill/scripts/{name}"), "");
         }
-        let (host, skill) = (host(&place), skill(&place));
+        let (host, skill) = (host(&env), skill(&env));
         for (kind, script, tier) in SCRIPTS {
             for native in NATIVE {
                 for approval in APPROVAL {
@@ -63,11 +65,11 @@ fn every_combination_of_policy_tools_approval_and_isolation_is_decided_as_the_ta
                                 "native = \"{native}\"\napproval = \"{approval}\"\n{allow}"
                             );
                             let policy = Policy::parse(&text, Path::new("/")).unwrap();
-                            let decide = |asked_by| {
+                            let decide = |requested_by| {
                                 let env = env.iter().map(|name| ((*name).into(), String::new()));
                                 let request = Request {
                                     tier,
-                                    asked_by,
+                                    requested_by,
                                     env: env.collect(),
                                     ..match kind {
                                         "command" => Request::command(script),
@@ -76,7 +78,8 @@ fn every_combination_of_policy_tools_approval_and_isolation_is_decided_as_the_ta
                                 };
                                 word(&host, host.decide(&policy, request).unwrap())
                             };
-                            let (person, agent) = (decide(AskedBy::Person), decide(AskedBy::Agent));
+                            let (person, agent) =
+                                (decide(RequestedBy::Person), decide(RequestedBy::Agent));
                             let _ = writeln!(
                                 table,
                                 "{kind:<14} {tools:<12} {native:<11} {approval:<10} {allowed:<8} {wants:<6} {person:<12} {agent}"
@@ -93,7 +96,7 @@ fn every_combination_of_policy_tools_approval_and_isolation_is_decided_as_the_ta
         return;
     }
     let expected = std::fs::read_to_string(path).unwrap();
-    let state = host(&Place::new()).native_state();
+    let state = host(&TestEnv::new()).native_state();
     let lacks_ruby = state.missing.contains(&"ruby");
     let lacks_namespaces = state.backend != Some("namespaces");
     for (is, should) in table.lines().zip(expected.lines()) {
@@ -107,14 +110,14 @@ fn every_combination_of_policy_tools_approval_and_isolation_is_decided_as_the_ta
     assert_eq!(table.lines().count(), expected.lines().count());
 }
 
-/// Where a skill `deploy` lies when the policy is that of `project`.
-const PLACES: [(&str, &str); 4] = [
+/// Where a skill `deploy` is when the policy is that of `project`.
+const LOCATIONS: [(&str, &str); 4] = [
     ("project", "project/skills/deploy"),
     ("elsewhere", "elsewhere/deploy"),
     ("linked", "elsewhere/deploy"),
     ("hides", "project/.agents/skills/deploy"),
 ];
-/// How a section of the policy names it: the key, and whose digest it has.
+/// How a section of the policy names the skill: the key, and whose digest it has.
 const SECTIONS: [(&str, &str, &str); 10] = [
     ("none", "", ""),
     ("name", "deploy", ""),
@@ -128,29 +131,29 @@ const SECTIONS: [(&str, &str, &str); 10] = [
     ("another name", "other", ""),
 ];
 
-/// The section grants what is asked for and asks nobody; without it, that is not granted, and a person is asked.
+/// The section grants what is requested and needs no approval; without it, the grant is missing and approval is needed.
 fn every_way_to_name_a_skill_in_a_policy_is_decided_as_the_table_says() {
     let mut table = String::from("skill      section                 person       agent\n");
-    for (lies, real) in PLACES {
+    for (location, real) in LOCATIONS {
         for (named, key, whose) in SECTIONS {
-            let place = Place::new();
+            let env = TestEnv::new();
             let write = |folder: &str| {
-                place.write(&format!("{folder}/SKILL.md"), SKILL_MD);
-                place.write(&format!("{folder}/scripts/a.py"), "");
+                env.write(&format!("{folder}/SKILL.md"), SKILL_MD);
+                env.write(&format!("{folder}/scripts/a.py"), "");
             };
             write(real);
-            let skills = place.path("project/skills");
+            let skills = env.path("project/skills");
             std::fs::create_dir_all(&skills).unwrap();
-            match lies {
-                "linked" => symlink(place.path(real), skills.join("deploy")).unwrap(),
+            match location {
+                "linked" => symlink(env.path(real), skills.join("deploy")).unwrap(),
                 "hides" => write("project/skills/deploy"),
                 _ => {}
             }
-            let skill = match lies {
-                "elsewhere" => Arc::new(Skill::load(place.path(real)).unwrap()),
+            let skill = match location {
+                "elsewhere" => Arc::new(Skill::load(env.path(real)).unwrap()),
                 _ => {
                     let dirs =
-                        [".agents/skills", "skills"].map(|dir| place.path("project").join(dir));
+                        [".agents/skills", "skills"].map(|dir| env.path("project").join(dir));
                     Library::new(dirs).find("deploy").unwrap().skill
                 }
             };
@@ -159,15 +162,15 @@ fn every_way_to_name_a_skill_in_a_policy_is_decided_as_the_table_says() {
                 "other" => format!("digest = \"sha256:{}\"\n", "0".repeat(64)),
                 _ => String::new(),
             };
-            let key = key.replace("{real}", &place.text(real));
+            let key = key.replace("{real}", &env.text(real));
             let section = match key.is_empty() {
                 true => String::new(),
                 false => format!(
                     "[skill.\"{key}\"]\n{digest}allow = [\"env:X\"]\napproval = \"never\"\n"
                 ),
             };
-            let policy = Policy::parse(&section, &place.path("project")).unwrap();
-            let host = host(&place);
+            let policy = Policy::parse(&section, &env.path("project")).unwrap();
+            let host = host(&env);
             let person = Request {
                 env: vec![("X".into(), String::new())],
                 ..Request::typed(&skill, "a.py")
@@ -175,7 +178,7 @@ fn every_way_to_name_a_skill_in_a_policy_is_decided_as_the_table_says() {
             let agent = Request::new(&skill, "a.py");
             let [person, agent] =
                 [person, agent].map(|request| word(&host, host.decide(&policy, request).unwrap()));
-            let _ = writeln!(table, "{lies:<10} {named:<23} {person:<12} {agent}");
+            let _ = writeln!(table, "{location:<10} {named:<23} {person:<12} {agent}");
         }
     }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/sections.txt");
@@ -187,12 +190,12 @@ fn every_way_to_name_a_skill_in_a_policy_is_decided_as_the_table_says() {
 }
 
 /// Each field with what it allows, and the twin without it.
-fn r9s_the_fields_of_a_script_policy_mean_what_the_readme_says() {
-    let place = Place::with_script("");
-    place.write("skill/scripts/a.sh", "");
-    place.write("folder/a", "");
-    let (host, skill) = (host(&place), skill(&place));
-    let write: Grant = format!("write:{}", place.text("folder")).parse().unwrap();
+fn r9s_the_fields_of_a_script_policy_mean_what_the_documentation_says() {
+    let env = TestEnv::with_script("");
+    env.write("skill/scripts/a.sh", "");
+    env.write("folder/a", "");
+    let (host, skill) = (host(&env), skill(&env));
+    let write: Grant = format!("write:{}", env.text("folder")).parse().unwrap();
     let network: Grant = "net:*".parse().unwrap();
     let late = Limits {
         time: std::time::Duration::from_secs(31),
@@ -230,7 +233,7 @@ fn r9s_the_fields_of_a_script_policy_mean_what_the_readme_says() {
         (Request::command("date"), "allow = [\"run:env\"]", "grants"),
         (Request::command("date"), "allow = [\"run:date\"]", "asks"),
     ] {
-        let policy = Policy::parse(policy, place.root()).unwrap();
+        let policy = Policy::parse(policy, env.root()).unwrap();
         let found = word(&host, host.decide(&policy, request).unwrap());
         assert_eq!(found, decided, "{policy:?}");
     }
@@ -239,8 +242,8 @@ fn r9s_the_fields_of_a_script_policy_mean_what_the_readme_says() {
 fn word(host: &skillrun::Host, decision: Decision) -> &'static str {
     match decision {
         Decision::Permitted(_) => "runs",
-        Decision::Open(question) => {
-            host.decline(&question.id, "the table only looks").unwrap();
+        Decision::Pending(question) => {
+            host.decline(&question.id, "the test only asks").unwrap();
             "asks"
         }
         Decision::Refused(refusal) => match refusal.check {

@@ -1,30 +1,30 @@
-//! The tests that QuickJS-ng brings with it, run in the guest: the engine is what its makers made.
+//! The tests that come with QuickJS-ng, run in the guest: they show that our build of the engine is intact.
 //!
-//! They come with the crate that the guest is compiled from. A file that is neither run nor listed
-//! here with a reason fails the trial, so a new version of the engine brings its tests along.
+//! They are part of the crate from which the guest is compiled. A file that is neither run nor listed
+//! here with a reason fails the test, so a new version of the engine brings its new tests along.
 
-use crate::place::{Place, SKILL_MD};
+use crate::env::{SKILL_MD, TestEnv};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-trials!(the_engines_own_tests_pass_in_the_guest);
+tests!(the_engines_own_tests_pass_in_the_guest);
 
-/// The crate of the engine's sources, and its tests in it.
+/// The crate with the engine's sources, and the path of the tests in it.
 const CRATE: &str = "libquickjs-ng-sys";
 const TESTS: &str = "embed/quickjs/tests";
 
-/// What `qjs` gives its tests. Garbage is collected as it comes, so `gc` has nothing to do; how a string
-/// is kept cannot be asked, so the answer is the one that the test wants.
+/// What `qjs` provides to its tests. The guest collects garbage automatically, so `gc` does nothing. How a string
+/// is stored cannot be queried, so the answer is the one that the test expects.
 const MAIN: &str = "globalThis.print = console.log;
 globalThis.gc = () => {};
 globalThis.qjs = { getStringKind: (text) => Number(text.length > 8) };
 await import(process.argv[2]);
 ";
 
-/// What is put in the place of texts in the tests: modules of the engine where no more of them is used
-/// than this, and parts of a test that read what scripts see in Node's form.
-const INSTEAD: [(&str, &str); 8] = [
+/// Replacements in the sources of the tests: for modules of the engine of which the tests use no more
+/// than this, and for parts of a test that read what scripts see in Node's form.
+const REPLACEMENTS: [(&str, &str); 8] = [
     (
         "import * as std from \"qjs:std\";",
         "const std = { gc: globalThis.gc };",
@@ -44,7 +44,7 @@ const INSTEAD: [(&str, &str); 8] = [
 const STACKS: &str = "it reads the engine's own stacks; scripts see Node's";
 const MESSAGES: &str = "it compares the engine's own messages; scripts see Node's";
 
-/// Files that are not run, or the start of their names, and why.
+/// Files that are not run, or prefixes of their names, and why.
 const NOT_RUN: [(&str, &str); 22] = [
     ("assert.js", "other files import it"),
     ("empty.js", "other files import it"),
@@ -89,12 +89,12 @@ const NOT_RUN: [(&str, &str); 22] = [
 ];
 
 fn the_engines_own_tests_pass_in_the_guest() {
-    let tests = tests();
-    let place = Place::new();
-    place.write("skill/SKILL.md", SKILL_MD);
-    place.write("skill/scripts/main.mjs", MAIN);
+    let tests = tests_folder();
+    let env = TestEnv::new();
+    env.write("skill/SKILL.md", SKILL_MD);
+    env.write("skill/scripts/main.mjs", MAIN);
     let mut names = Vec::new();
-    copy(&tests, &tests, &place, &mut names);
+    copy(&tests, &tests, &env, &mut names);
     names.sort();
 
     let mut failures = Vec::new();
@@ -105,8 +105,8 @@ fn the_engines_own_tests_pass_in_the_guest() {
         }
         ran += 1;
         let path = format!("./{name}");
-        let end = place.end(&["run", "./skill", "main.mjs", "--", &path]);
-        let wanted = wanted_error(&place.read(&format!("skill/scripts/{name}")));
+        let end = env.end(&["run", "./skill", "main.mjs", "--", &path]);
+        let wanted = wanted_error(&env.read(&format!("skill/scripts/{name}")));
         let as_wanted = match &wanted {
             None => end.code == 0,
             Some(class) => end.code == 1 && end.stderr.contains(class),
@@ -127,7 +127,7 @@ fn the_engines_own_tests_pass_in_the_guest() {
 }
 
 /// The folder of the tests, from Cargo.
-fn tests() -> PathBuf {
+fn tests_folder() -> PathBuf {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../runtimes/sources/Cargo.toml");
     let printed = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .args(["metadata", "--locked", "--format-version", "1"])
@@ -153,26 +153,26 @@ fn tests() -> PathBuf {
 }
 
 /// Copies the files below `folder` into the skill and adds the scripts' names.
-fn copy(tests: &Path, folder: &Path, place: &Place, names: &mut Vec<String>) {
+fn copy(tests: &Path, folder: &Path, env: &TestEnv, names: &mut Vec<String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            copy(tests, &path, place, names);
+            copy(tests, &path, env, names);
             continue;
         }
         let name = path.strip_prefix(tests).unwrap().to_str().unwrap();
         let mut text = fs::read_to_string(&path).unwrap();
-        for (import, instead) in INSTEAD {
+        for (import, instead) in REPLACEMENTS {
             text = text.replace(import, instead);
         }
-        place.write(&format!("skill/scripts/{name}"), text);
+        env.write(&format!("skill/scripts/{name}"), text);
         if name.ends_with(".js") {
             names.push(name.to_owned());
         }
     }
 }
 
-/// The class of the error that a test says it ends with.
+/// The class of the error with which a test is declared to end.
 fn wanted_error(text: &str) -> Option<String> {
     let (_, negative) = text.split_once("negative:")?;
     let (_, class) = negative.split_once("type: ")?;

@@ -1,53 +1,63 @@
-//! Commands of this machine in what a model writes: which run, with what, and after whose yes.
+//! Commands of this machine in a model's text: which run, with which grants, and after whose approval.
 
-use crate::expand::{EVENTS, events, expand, marker, place};
+use crate::env::{End, TestEnv};
+use crate::expand::{EVENTS, env, events, expand, marker};
 use crate::folder::needs;
 use crate::library::{block_on, host, skill};
-use crate::place::{End, Place};
 use libtest_mimic::Trial;
 use skillrun::{Answer, Decision, Expander, Host, Piece, Policy, Request};
 use std::path::Path;
 
-/// All trials; ignored where commands cannot be confined.
-pub(crate) fn trials() -> Vec<Trial> {
-    let commands = commands::trials().into_iter();
-    let git = git::trials().into_iter();
-    let git = git.map(|trial| needs(trial, "git namespaces"));
-    let commands = commands.map(|trial| needs(trial, "namespaces"));
-    commands.chain(git).collect()
+/// All tests; ignored where commands cannot be confined.
+pub(crate) fn tests() -> Vec<Trial> {
+    let commands = commands::tests().into_iter();
+    let git = git::tests().into_iter();
+    let git = git.map(|test| needs(test, "git namespaces"));
+    let commands = commands.map(|test| needs(test, "namespaces"));
+    let traced = traced::tests().into_iter();
+    let traced = traced.map(|test| needs(test, "strace namespaces"));
+    commands.chain(git).chain(traced).collect()
 }
 
 mod git {
     use super::*;
 
-    trials! {
-        git_runs_no_program_that_a_workspace_names,
-        a_workspace_of_another_user_is_a_repository,
+    tests! {
+        git_runs_no_program_from_the_settings_of_a_workspace,
+        git_works_in_a_workspace_of_another_user,
+    }
+}
+
+mod traced {
+    use super::*;
+
+    tests! {
+        a_command_that_is_a_script_is_read_once,
     }
 }
 
 mod commands {
     use super::*;
 
-    trials! {
+    tests! {
         r9s_phase_3_a_command_runs_only_if_the_policy_names_it,
-        a_command_gets_what_every_skill_gets_and_nothing_else,
-        there_is_no_shell_behind_a_command,
+        a_command_gets_the_grants_of_every_skill_and_no_others,
+        a_command_runs_without_a_shell,
         a_command_that_is_a_script_runs_as_the_kernel_runs_it,
-        a_command_that_others_may_change_is_refused,
-        a_yes_to_a_command_is_for_its_arguments,
-        a_yes_in_session_to_a_command_is_for_that_command,
-        answers_in_a_file_stand_for_a_yes_to_a_command,
+        a_command_that_other_users_may_write_is_refused,
+        an_approval_of_a_command_is_valid_for_its_arguments_only,
+        yes_in_session_to_a_command_is_valid_for_that_command_only,
+        an_answers_file_can_approve_a_command,
         a_policy_that_refuses_native_scripts_refuses_commands,
         nothing_is_permitted_that_was_not_granted,
     }
 }
 
 fn r9s_phase_3_a_command_runs_only_if_the_policy_names_it() {
-    let place = place();
+    let env = env();
     let text = "a !{echo hi} b %{touch made} c\n";
     let words = [&["-w", "workspace", "-y"][..], &EVENTS].concat();
-    let end = expand(&place, text, &words);
+    let end = expand(&env, text, &words);
     assert_eq!((end.stdout.as_str(), end.code), ("a  b  c\n", 126));
     assert_eq!(
         end.stderr,
@@ -56,23 +66,23 @@ fn r9s_phase_3_a_command_runs_only_if_the_policy_names_it() {
          refused: `run:touch` is not granted\n\
          hint: add \"run:touch\" to `allow` in skillrun.toml, or pass --allow run:touch\n"
     );
-    assert!(!place.path("workspace/made").exists());
+    assert!(!env.path("workspace/made").exists());
     assert!(
-        events(&place)
+        events(&env)
             .iter()
             .all(|event| event["status"] == "refused")
     );
-    let refused = place.audit();
+    let refused = env.audit();
     let refused: Vec<&str> = refused
         .iter()
         .map(|line| line["script"].as_str().unwrap())
         .collect();
     assert_eq!(refused, ["echo", "touch"]);
-    // Its twin, by the policy and by what is typed.
-    place.write("skillrun.toml", "allow = [\"run:echo\"]\n");
-    place.trust("skillrun.toml");
+    // The twin: granted by the policy, and by a flag.
+    env.write("skillrun.toml", "allow = [\"run:echo\"]\n");
+    env.trust("skillrun.toml");
     let end = expand(
-        &place,
+        &env,
         text,
         &["-w", "workspace", "-y", "--allow", "run:touch"],
     );
@@ -80,12 +90,12 @@ fn r9s_phase_3_a_command_runs_only_if_the_policy_names_it() {
         (end.stdout.as_str(), end.stderr.as_str(), end.code),
         ("a hi b  c\n", "", 0)
     );
-    assert!(place.path("workspace/made").exists());
-    let last = place.audit().pop().unwrap();
+    assert!(env.path("workspace/made").exists());
+    let last = env.audit().pop().unwrap();
     assert_eq!(last["script_path"], "/usr/bin/touch");
     assert_eq!(last["grants"], serde_json::json!(["run:touch"]));
     let end = expand(
-        &place,
+        &env,
         "!{no-such-command}",
         &["-y", "--allow", "run:no-such-command"],
     );
@@ -98,26 +108,26 @@ fn r9s_phase_3_a_command_runs_only_if_the_policy_names_it() {
     );
 }
 
-fn a_command_gets_what_every_skill_gets_and_nothing_else() {
-    let place = place();
-    place.write("data/file", "granted");
-    place.write("outside/file", "secret");
+fn a_command_gets_the_grants_of_every_skill_and_no_others() {
+    let env = env();
+    env.write("data/file", "granted");
+    env.write("outside/file", "secret");
     let policy = format!(
         "approval = \"never\"\nallow = [\"run:env\", \"run:cat\", \"run:pwd\", \"read:{}\", \"env:GIVEN\"]\n\
          [skill.skill]\nallow = [\"read:{}\"]\n",
-        place.text("data"),
-        place.text("outside")
+        env.text("data"),
+        env.text("outside")
     );
-    place.write("policy.toml", policy);
+    env.write("policy.toml", policy);
     let text = format!(
         "!{{env}}|!{{cat {0}/data/file}}|!{{cat {0}/outside/file}}|!{{pwd}}",
-        place.root().display()
+        env.root().display()
     );
-    let mut command = place.command(&["expand", "--policy", "policy.toml"]);
+    let mut command = env.command(&["expand", "--policy", "policy.toml"]);
     command.env("GIVEN", "given").env("OTHER", "other");
-    place.write("text", text);
-    command.stdin(std::fs::File::open(place.path("text")).unwrap());
-    let end = place.end_of(&mut command);
+    env.write("text", text);
+    command.stdin(std::fs::File::open(env.path("text")).unwrap());
+    let end = env.end_of(&mut command);
     let parts: Vec<&str> = end.stdout.split('|').collect();
     let mut variables: Vec<&str> = parts[0].lines().collect();
     variables.sort_unstable();
@@ -144,11 +154,11 @@ fn a_command_gets_what_every_skill_gets_and_nothing_else() {
     );
 }
 
-fn there_is_no_shell_behind_a_command() {
-    let place = place();
+fn a_command_runs_without_a_shell() {
+    let env = env();
     let text = "!{echo $HOME $(touch made) `touch made` * ~ a;touch b&&touch 'c d'}";
     let end = expand(
-        &place,
+        &env,
         text,
         &["-w", "workspace", "-y", "--allow", "run:echo"],
     );
@@ -156,15 +166,12 @@ fn there_is_no_shell_behind_a_command() {
         end.stdout,
         "$HOME $(touch made) `touch made` * ~ a;touch b&&touch c d"
     );
-    assert_eq!(
-        std::fs::read_dir(place.path("workspace")).unwrap().count(),
-        0
-    );
+    assert_eq!(std::fs::read_dir(env.path("workspace")).unwrap().count(), 0);
 }
 
-/// A command of the test's own, in a mount namespace where `/usr/local/bin` is a directory of the test's.
-fn with_own_commands(place: &Place, words: &[&str]) -> End {
-    let mut command = place.program("/usr/bin/unshare");
+/// A command that the test writes, in a mount namespace where `/usr/local/bin` is a directory of the test.
+fn with_own_commands(env: &TestEnv, words: &[&str]) -> End {
+    let mut command = env.program("/usr/bin/unshare");
     command.args(["--mount", "--propagation", "private"]);
     if !rustix::process::geteuid().is_root() {
         command.arg("--map-root-user");
@@ -175,46 +182,90 @@ fn with_own_commands(place: &Place, words: &[&str]) -> End {
         .arg(env!("CARGO_BIN_EXE_skillrun"))
         .args(words)
         .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
-        .stdin(std::fs::File::open(place.path("text")).unwrap());
-    place.end_of(&mut command)
+        .stdin(std::fs::File::open(env.path("text")).unwrap());
+    env.end_of(&mut command)
 }
 
-fn own_command(place: &Place, script: &str, mode: u32) {
+fn own_command(env: &TestEnv, script: &str, mode: u32) {
     use std::os::unix::fs::PermissionsExt as _;
-    let path = place.write("commands/own-command", script);
+    let path = env.write("commands/own-command", script);
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
-    place.write("text", "!{own-command 'a b'}");
+    env.write("text", "!{own-command 'a b'}");
 }
 
 fn a_command_that_is_a_script_runs_as_the_kernel_runs_it() {
-    let place = place();
+    let env = env();
     let words = ["expand", "-y", "--allow", "run:own-command"];
     let script =
         "#! /bin/bash -u  \necho \"$0|$1|$-|${BASH_SOURCE[0]}\"; tail -n 1 \"$0\"\n# end\n";
-    own_command(&place, script, 0o755);
-    let end = with_own_commands(&place, &words);
+    own_command(&env, script, 0o755);
+    let end = with_own_commands(&env, &words);
     let own = "/usr/local/bin/own-command";
-    let told = format!("{own}|a b|huB|{own}\n# end");
-    assert_eq!((end.stderr.as_str(), end.stdout), ("", told));
-    own_command(&place, "#!bash\n", 0o755);
-    let end = with_own_commands(&place, &words);
-    let why = "error: the command `own-command`: its first line names no interpreter by an absolute path\n";
+    let expected = format!("{own}|a b|huB|{own}\n# end");
+    assert_eq!((end.stderr.as_str(), end.stdout), ("", expected));
+    own_command(&env, "#!bash\n", 0o755);
+    let end = with_own_commands(&env, &words);
+    let why = "error: the command `own-command`: its first line does not name an interpreter by an absolute path\n";
     assert_eq!((end.stdout.as_str(), end.stderr.as_str()), ("", why));
 }
 
-fn a_command_that_others_may_change_is_refused() {
-    let place = place();
+/// The bytes that are hashed and approved are the bytes that run, because they are read once.
+fn a_command_that_is_a_script_is_read_once() {
+    let env = env();
+    let script = format!("#!/bin/sh\necho ran\n# {}\n", "x".repeat(5000));
+    own_command(&env, &script, 0o755);
+    let mut command = env.program("/usr/bin/unshare");
+    command.args(["--mount", "--propagation", "private"]);
+    if !rustix::process::geteuid().is_root() {
+        command.arg("--map-root-user");
+    }
+    let bind = "mount --bind commands /usr/local/bin && exec \"$@\"";
+    command
+        .args(["/bin/sh", "-c", bind, "sh"])
+        .args(["strace", "-y", "-o", "trace", "-e"])
+        .args(["trace=read,pread64,readv,preadv,mmap,sendfile,copy_file_range"])
+        .arg(env!("CARGO_BIN_EXE_skillrun"))
+        .args(["expand", "-y", "--allow", "run:own-command"])
+        .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
+        .stdin(std::fs::File::open(env.path("text")).unwrap());
+    let end = env.end_of(&mut command);
+    assert_eq!((end.stdout.as_str(), end.stderr.as_str()), ("ran", ""));
+    let trace = env.read("trace");
+    let reads = trace.lines().filter(|line| line.contains("/own-command>"));
+    let count = |line: &str| -> usize { line.rsplit("= ").next().unwrap().trim().parse().unwrap() };
+    let total: usize = reads.map(count).sum();
+    assert_eq!(total, script.len(), "{trace}");
+}
+
+fn a_command_that_other_users_may_write_is_refused() {
+    let env = env();
     let words = ["expand", "-y", "--allow", "run:own-command"];
     let script = "#!/bin/sh\necho ran\n";
-    for mode in [0o775, 0o757] {
-        own_command(&place, script, mode);
-        let end = with_own_commands(&place, &words);
-        let why = "refused: the command `own-command`: other users may change \
-                   `/usr/local/bin/own-command`\nhint: it must belong to root or to you, and be writable by its owner alone\n";
-        assert_eq!((end.stdout.as_str(), end.stderr.as_str()), ("", why));
+    let is_root = rustix::process::geteuid().is_root();
+    // A group with other members, everybody, and another owner.
+    for (mode, group, owner) in [
+        (0o775, Some(12345), None),
+        (0o757, None, None),
+        (0o755, None, Some(12345)),
+    ] {
+        if !is_root && (group.is_some() || owner.is_some()) {
+            continue;
+        }
+        own_command(&env, script, mode);
+        let path = env.path("commands/own-command");
+        std::os::unix::fs::chown(&path, owner, group).unwrap();
+        let end = with_own_commands(&env, &words);
+        let why = "refused: the command `own-command`: other users can change \
+                   `/usr/local/bin/own-command`\nhint: it must belong to root or to you, and only its owner may have write permission\n";
+        assert_eq!(
+            (end.stdout.as_str(), end.stderr.as_str()),
+            ("", why),
+            "{mode:o}"
+        );
+        std::fs::remove_file(path).unwrap();
     }
-    own_command(&place, script, 0o755);
-    let end = with_own_commands(&place, &words);
+    own_command(&env, script, 0o755);
+    let end = with_own_commands(&env, &words);
     assert_eq!((end.stdout.as_str(), end.stderr.as_str()), ("ran", ""));
 }
 
@@ -223,7 +274,7 @@ fn decide(host: &Host, text: &str) -> Decision {
     let policy = Policy::parse("allow = [\"run:echo\", \"run:date\"]", Path::new("/")).unwrap();
     let piece = Expander::new(vec![]).push(text.as_bytes()).pop().unwrap();
     let request = Request {
-        chat: "c".into(),
+        session: "c".into(),
         ..marker(piece).request
     };
     host.decide(&policy, request).unwrap()
@@ -231,15 +282,15 @@ fn decide(host: &Host, text: &str) -> Decision {
 
 fn asks(host: &Host, text: &str) -> Option<Box<skillrun::Question>> {
     match decide(host, text) {
-        Decision::Open(question) => Some(question),
+        Decision::Pending(question) => Some(question),
         Decision::Permitted(_) => None,
         other => panic!("{other:?}"),
     }
 }
 
-fn a_yes_to_a_command_is_for_its_arguments() {
-    let place = place();
-    let host = host(&place);
+fn an_approval_of_a_command_is_valid_for_its_arguments_only() {
+    let env = env();
+    let host = host(&env);
     let question = asks(&host, "!{echo a 'b c'}").unwrap();
     assert_eq!((question.skill.as_str(), question.remembered), ("", true));
     assert_eq!(question.grants, ["run:echo"]);
@@ -260,8 +311,8 @@ fn a_yes_to_a_command_is_for_its_arguments() {
         (outcome.stdout.as_str(), outcome.skill.as_str()),
         ("a b c\n", "")
     );
-    // Remembered, by another process, too; and for no other line that reads much the same.
-    let other = crate::library::host(&place);
+    // The approval is remembered, for another process too, but not for any similar command line.
+    let other = crate::library::host(&env);
     assert!(asks(&other, "!{echo a \"b c\"}").is_none());
     for different in [
         "!{echo a b c}",
@@ -277,30 +328,30 @@ fn a_yes_to_a_command_is_for_its_arguments() {
     assert_eq!(listed[0].script, "echo 'a' 'b c'");
 }
 
-fn a_yes_in_session_to_a_command_is_for_that_command() {
-    let place = place();
-    let host = host(&place);
+fn yes_in_session_to_a_command_is_valid_for_that_command_only() {
+    let env = env();
+    let host = host(&env);
     let question = asks(&host, "!{echo a}").unwrap();
     host.answer(&question.id, Answer::YesInSession).unwrap();
     assert!(asks(&host, "!{echo b}").is_none());
     assert!(asks(&host, "!{date}").is_some());
     host.end_session("", "c");
     assert!(asks(&host, "!{echo b}").is_some());
-    // A script's yes in the same conversation is not a command's, nor the other way round.
+    // An approval of a script in a session does not cover a command, nor the other way round.
     let script = Request {
-        chat: "c".into(),
-        ..Request::new(&skill(&place), "main.py")
+        session: "c".into(),
+        ..Request::new(&skill(&env), "main.py")
     };
-    let Decision::Open(question) = host.decide(&Policy::default(), script).unwrap() else {
+    let Decision::Pending(question) = host.decide(&Policy::default(), script).unwrap() else {
         panic!()
     };
     host.answer(&question.id, Answer::YesInSession).unwrap();
     assert!(asks(&host, "!{echo b}").is_some());
 }
 
-fn answers_in_a_file_stand_for_a_yes_to_a_command() {
-    let place = place();
-    place.write(
+fn an_answers_file_can_approve_a_command() {
+    let env = env();
+    env.write(
         "answers.json",
         r#"[{"command": "echo", "answer": "yes_once"}, {"command": "date", "answer": "no"}]"#,
     );
@@ -314,7 +365,7 @@ fn answers_in_a_file_stand_for_a_yes_to_a_command() {
         "--answers",
         "answers.json",
     ];
-    let end = expand(&place, "!{echo a}|!{date}|!{id}", &words);
+    let end = expand(&env, "!{echo a}|!{date}|!{id}", &words);
     assert_eq!((end.stdout.as_str(), end.code), ("a||", 126));
     assert!(
         end.stderr
@@ -324,39 +375,39 @@ fn answers_in_a_file_stand_for_a_yes_to_a_command() {
     );
     assert!(
         end.stderr
-            .contains("the command `id` was not approved: the answers hold none to it"),
+            .contains("the command `id` was not approved: the answers file does not answer it"),
         "{}",
         end.stderr
     );
-    place.write(
+    env.write(
         "answers.json",
         r#"[{"command": "echo", "skill": "x", "answer": "no"}]"#,
     );
-    let end = expand(&place, "", &words);
+    let end = expand(&env, "", &words);
     assert_eq!(
         end.stderr,
-        "error: answers `answers.json`: answer 1: it is for a command or for a script of a skill\n"
+        "error: answers `answers.json`: answer 1: pass either `command`, or `skill` and `script`\n"
     );
 }
 
 fn a_policy_that_refuses_native_scripts_refuses_commands() {
-    let place = place();
-    place.write(
+    let env = env();
+    env.write(
         "policy.toml",
         "native = \"refuse\"\nallow = [\"run:echo\"]\n",
     );
-    let end = expand(&place, "!{echo a}", &["--policy", "policy.toml", "-y"]);
+    let end = expand(&env, "!{echo a}", &["--policy", "policy.toml", "-y"]);
     assert_eq!((end.stdout.as_str(), end.code), ("", 126));
     let why =
         "refused: the policy refuses native scripts, and `echo` is a command of this machine\n";
     assert!(end.stderr.starts_with(why), "{}", end.stderr);
 }
 
-/// Texts made of markers at random; what is permitted is only ever the granted command or a script of the
-/// loaded skill, and everything else is on the record.
+/// Random texts made of markers. Only the granted command or a script of the loaded skill is ever permitted,
+/// and everything else is recorded.
 fn nothing_is_permitted_that_was_not_granted() {
-    let place = place();
-    let (host, skill) = (host(&place), skill(&place));
+    let env = env();
+    let (host, skill) = (host(&env), skill(&env));
     let policy = Policy::parse(
         "approval = \"never\"\nallow = [\"run:echo\"]",
         Path::new("/"),
@@ -444,49 +495,49 @@ fn nothing_is_permitted_that_was_not_granted() {
         assert_eq!(whole, text);
     }
     assert!(permitted > 20 && refused > 100, "{permitted} {refused}");
-    assert_eq!(place.audit().len(), refused);
+    assert_eq!(env.audit().len(), refused);
 }
 
-/// A repository with one commit, whose settings name programs of its own for whatever `git` may ask one.
-fn hostile_repository() -> crate::place::Place {
-    let place = place();
+/// A repository with one commit, whose settings name their own programs for every purpose for which `git` starts one.
+fn hostile_repository() -> crate::env::TestEnv {
+    let env = env();
     let git = |words: &[&str]| {
-        let mut command = place.program("/usr/bin/git");
-        let end = place.end_of(command.args(words).current_dir(place.path("workspace")));
+        let mut command = env.program("/usr/bin/git");
+        let end = env.end_of(command.args(words).current_dir(env.path("workspace")));
         assert_eq!((end.stderr.as_str(), end.code), ("", 0), "{words:?}");
     };
     git(&["init", "-q", "-b", "main"]);
-    place.write("workspace/file", "one\n");
+    env.write("workspace/file", "one\n");
     git(&["add", "file"]);
     let author = ["-c", "user.name=n", "-c", "user.email=n@example.com"];
     git(&[&author[..], &["commit", "-q", "-m", "first"]].concat());
-    place.write("workspace/file", "one\ntwo\n");
-    let evil = place.write(
+    env.write("workspace/file", "one\ntwo\n");
+    let evil = env.write(
         "workspace/evil",
         "#!/bin/sh\necho \"$0 $*\" >> ../canary\ntouch ran\n",
     );
-    let hook = place.write("workspace/.git/hooks/pre-commit", "#!/bin/sh\ntouch ran\n");
+    let hook = env.write("workspace/.git/hooks/pre-commit", "#!/bin/sh\ntouch ran\n");
     for program in [&evil, &hook] {
         use std::os::unix::fs::PermissionsExt as _;
         std::fs::set_permissions(program, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
-    let mut config = place.read("workspace/.git/config");
+    let mut config = env.read("workspace/.git/config");
     let evil = evil.display();
     config.push_str(&format!(
         "[core]\nfsmonitor = {evil}\neditor = {evil}\npager = {evil}\naskPass = {evil}\nsshCommand = {evil}\n\
          [credential]\nhelper = \"!{evil}\"\n[protocol \"ext\"]\nallow = always\n[user]\nname = n\n\
          email = n@example.com\n"
     ));
-    place.write("workspace/.git/config", config);
-    place
+    env.write("workspace/.git/config", config);
+    env
 }
 
-fn git_runs_no_program_that_a_workspace_names() {
-    let place = hostile_repository();
+fn git_runs_no_program_from_the_settings_of_a_workspace() {
+    let env = hostile_repository();
     let run = |text: &str| {
         let words = ["-w", "workspace", "-y", "-q", "--allow", "run:git"];
-        let end = expand(&place, text, &[&words[..], &EVENTS].concat());
-        let event = events(&place).pop().unwrap();
+        let end = expand(&env, text, &[&words[..], &EVENTS].concat());
+        let event = events(&env).pop().unwrap();
         let stderr = event["stderr"].as_str().unwrap_or_default().to_owned();
         (end.stdout, stderr)
     };
@@ -507,12 +558,16 @@ fn git_runs_no_program_that_a_workspace_names() {
             "fatal: transport 'ext' not allowed\n",
         ),
     ] {
-        let (told, wrong) = run(text);
-        assert_eq!((told.as_str(), wrong.as_str()), (stdout, stderr), "{text}");
-        assert!(!place.path("workspace/ran").exists(), "{text}");
+        let (printed, errors) = run(text);
+        assert_eq!(
+            (printed.as_str(), errors.as_str()),
+            (stdout, stderr),
+            "{text}"
+        );
+        assert!(!env.path("workspace/ran").exists(), "{text}");
     }
-    // What keeps it from that is not given away with a variable.
-    let mut command = place.command(&[
+    // A variable does not disable what prevents it.
+    let mut command = env.command(&[
         "expand",
         "-y",
         "--allow",
@@ -520,36 +575,36 @@ fn git_runs_no_program_that_a_workspace_names() {
         "--allow",
         "env:GIT_CONFIG_COUNT",
     ]);
-    place.write("text", "!{git status}");
+    env.write("text", "!{git status}");
     command.env("GIT_CONFIG_COUNT", "0");
-    command.stdin(std::fs::File::open(place.path("text")).unwrap());
-    let end = place.end_of(&mut command);
+    command.stdin(std::fs::File::open(env.path("text")).unwrap());
+    let end = env.end_of(&mut command);
     assert_eq!(
         (end.stderr.as_str(), end.code),
         (
-            "refused: the variable `GIT_CONFIG_COUNT` is set by skillrun\n",
+            "refused: the variable `GIT_CONFIG_COUNT` is reserved by skillrun\n",
             126
         )
     );
 }
 
-fn a_workspace_of_another_user_is_a_repository() {
-    let place = hostile_repository();
+fn git_works_in_a_workspace_of_another_user() {
+    let env = hostile_repository();
     let words = ["expand", "-w", "workspace", "-y", "--allow", "run:git"];
-    place.write("text", "!{git status --short}");
-    let mut command = place.unprivileged_command(&words);
-    command.stdin(std::fs::File::open(place.path("text")).unwrap());
-    let end = place.end_of(&mut command);
+    env.write("text", "!{git status --short}");
+    let mut command = env.unprivileged_command(&words);
+    command.stdin(std::fs::File::open(env.path("text")).unwrap());
+    let end = env.end_of(&mut command);
     assert_eq!(
         (end.stdout.as_str(), end.stderr.as_str(), end.code),
         (" M file\n?? evil", "", 0)
     );
-    // Now all of it belongs to that user, where there is another. An audit log of that user is not ours.
-    std::fs::remove_dir_all(place.path("state")).unwrap();
-    let end = expand(&place, "!{git status --short}", &words[1..]);
+    // Now all of it belongs to that user, if there is another. An audit log of that user is not ours.
+    std::fs::remove_dir_all(env.path("state")).unwrap();
+    let end = expand(&env, "!{git status --short}", &words[1..]);
     assert_eq!(
         (end.stdout.as_str(), end.stderr.as_str(), end.code),
         (" M file\n?? evil", "", 0)
     );
-    assert!(!place.path("workspace/ran").exists());
+    assert!(!env.path("workspace/ran").exists());
 }

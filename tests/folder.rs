@@ -1,10 +1,10 @@
-//! Trials that are folders: a skill, the command, and the whole output it must give.
+//! Tests that are folders: a skill, the command, and the whole expected output.
 //!
-//! An attack holds its allowed twin beside it: the same skill, a command that may do what the attack
-//! may not. An attack that prints nothing proves nothing, so its run must print what it met, unless
+//! Each attack has an allowed twin beside it: the same skill, with a command that may do what the attack
+//! may not. An attack that prints nothing proves nothing, so it must print the error it got, unless
 //! it was refused before it ran.
 
-use crate::place::{End, Place};
+use crate::env::{End, SKILL_MD, TestEnv};
 use crate::{setup, words};
 use libtest_mimic::{Failed, Trial};
 use skillrun_confine::{Backend, Confinement};
@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::LazyLock;
 
-/// The command of a folder without one.
+/// The command of a folder that has no `command` file.
 const COMMAND: &str = "run {skill} main.py";
-/// Values of an outcome that no two runs share.
+/// Values of an outcome that differ from run to run.
 const VOLATILE: [&str; 5] = [
     "run_id",
     "execution_time_ms",
@@ -25,38 +25,38 @@ const VOLATILE: [&str; 5] = [
     "cpu_time_ms",
 ];
 
-/// One trial for each folder of `tests/cases`.
+/// One test for each folder of `tests/cases`.
 pub(crate) fn cases() -> Vec<Trial> {
     folders("cases")
-        .map(|(name, folder)| trial(name, folder, |folder| run(folder, "").map(drop)))
+        .map(|(name, folder)| test(name, folder, |folder| run(folder, "").map(drop)))
         .collect()
 }
 
-/// One trial for each folder of `tests/attacks`.
+/// One test for each folder of `tests/attacks`.
 pub(crate) fn attacks() -> Vec<Trial> {
     folders("attacks")
-        .map(|(name, folder)| trial(name, folder, attack))
+        .map(|(name, folder)| test(name, folder, attack))
         .collect()
 }
 
-/// A trial that is ignored, with the reason for its kind, if this machine lacks what it `needs`.
-fn trial(name: String, folder: PathBuf, run: fn(&Path) -> Result<(), Failed>) -> Trial {
+/// A test that is ignored, with the reason as its kind, if this machine lacks what it `needs`.
+fn test(name: String, folder: PathBuf, run: fn(&Path) -> Result<(), Failed>) -> Trial {
     let needs = fs::read_to_string(folder.join("needs")).unwrap_or_default();
     self::needs(Trial::test(name, move || run(&folder)), &needs)
 }
 
-/// The trial, or the same ignored if one of the words is not there.
-pub(crate) fn needs(trial: Trial, words: &str) -> Trial {
-    match words.split_whitespace().find(|word| !is_there(word)) {
-        Some(word) => trial
+/// The test, ignored if one of these is missing.
+pub(crate) fn needs(test: Trial, words: &str) -> Trial {
+    match words.split_whitespace().find(|word| !is_available(word)) {
+        Some(word) => test
             .with_kind(format!("needs {word}"))
             .with_ignored_flag(true),
-        None => trial,
+        None => test,
     }
 }
 
-/// Whether a way of confinement works here, or a program is where scripts see it.
-fn is_there(word: &str) -> bool {
+/// Whether namespaces work here, or a program is where scripts see it.
+fn is_available(word: &str) -> bool {
     if word == "namespaces" {
         static NAMESPACES: LazyLock<bool> =
             LazyLock::new(|| Confinement::with(Backend::Namespaces).is_ok());
@@ -92,7 +92,7 @@ fn attack(folder: &Path) -> Result<(), Failed> {
     }
     let end = run(folder, "")?;
     if end.stdout.is_empty() && !(125..=127).contains(&end.code) {
-        return Err("the attack ran and printed nothing: it must show what it met".into());
+        return Err("the attack ran and printed nothing: it must print the error it got".into());
     }
     run(folder, "allowed.").map(drop)
 }
@@ -101,40 +101,63 @@ fn attack(folder: &Path) -> Result<(), Failed> {
 fn run(folder: &Path, prefix: &str) -> Result<End, Failed> {
     let file = |name: &str| folder.join(format!("{prefix}{name}"));
     let text = |name: &str| fs::read_to_string(file(name)).ok();
-    let place = Place::new();
+    let env = TestEnv::new();
     for part in ["skill", "workspace"] {
         let from = folder.join(part);
         if from.is_dir() {
-            copy(&from, &place.path(part))?;
+            copy(&from, &env.path(part))?;
         } else if let Ok(name) = fs::read_to_string(&from) {
             // One of the example skills, by name.
             let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../skills");
-            copy(&examples.join(name.trim()), &place.path(part))?;
+            copy(&examples.join(name.trim()), &env.path(part))?;
         }
     }
+    let shared = fs::read_to_string(folder.join("shared")).unwrap_or_default();
+    for line in shared.lines() {
+        // A script of `tests/shared`, and its name in the skill if that is another one.
+        let (from, name) = line.split_once(' ').unwrap_or((line, line));
+        let from = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../tests/shared")
+            .join(from);
+        fs::create_dir_all(env.path("skill/scripts"))?;
+        fs::copy(from, env.path("skill/scripts").join(name))?;
+    }
+    default_skill_md(&env);
     let line = text("command").unwrap_or_else(|| COMMAND.into());
     if line.contains("{workspace}") {
-        // Git keeps no empty folder.
-        fs::create_dir_all(place.path("workspace"))?;
+        // Git does not track empty folders.
+        fs::create_dir_all(env.path("workspace"))?;
     }
-    setup::prepare(place.root(), &text("setup").unwrap_or_default())?;
+    let has_skill = env.path("skill").is_dir();
+    setup::prepare(env.root(), &text("setup").unwrap_or_default())?;
+    if !has_skill {
+        // The steps may have created the whole skill.
+        default_skill_md(&env);
+    }
     let words: Vec<String> = words::split(line.trim())?
         .into_iter()
         .map(|word| {
-            word.replace("{skill}", &place.text("skill"))
-                .replace("{workspace}", &place.text("workspace"))
-                .replace("{root}", place.root().to_str().unwrap())
+            word.replace("{skill}", &env.text("skill"))
+                .replace("{workspace}", &env.text("workspace"))
+                .replace("{root}", env.root().to_str().unwrap())
         })
         .collect();
-    let mut command = place.command(&words);
+    let mut command = env.command(&words);
     if let Ok(stdin) = fs::File::open(file("stdin")) {
         command.stdin(Stdio::from(stdin));
     }
-    let mut end = place.end_of(&mut command);
+    let mut end = env.end_of(&mut command);
     end.stdout = without_volatile(end.stdout);
     compare(&file(""), &end)?;
-    place.check_left_behind()?;
+    env.check_left_behind()?;
     Ok(end)
+}
+
+/// Writes a description of the skill unless it has one: most tests are not about it.
+fn default_skill_md(env: &TestEnv) {
+    if env.path("skill").is_dir() && !env.path("skill/SKILL.md").exists() {
+        env.write("skill/SKILL.md", SKILL_MD);
+    }
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), Failed> {

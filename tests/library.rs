@@ -1,6 +1,6 @@
-//! The library as a server embeds it: decisions apart from runs, and what it refuses.
+//! The library as a server embeds it: decisions separate from runs, and what it refuses.
 
-use crate::place::{Place, SKILL_MD, shared_cache};
+use crate::env::{SKILL_MD, TestEnv, shared_cache};
 use crate::setup;
 use skillrun::{
     Approvals, AuditLog, Check, Decision, Error, Host, Limits, Permit, Policy, Refusal, Request,
@@ -10,11 +10,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-trials! {
-    a_script_exchanged_for_a_link_outside_after_the_decision_does_not_run,
-    a_script_exchanged_for_a_link_inside_after_the_decision_does_not_run,
-    a_script_rewritten_after_the_decision_does_not_run,
-    a_script_removed_after_the_decision_is_no_crash,
+tests! {
+    a_script_replaced_by_a_link_out_of_the_skill_after_the_decision_runs_as_decided,
+    a_script_replaced_by_a_link_within_the_skill_after_the_decision_runs_as_decided,
+    a_script_rewritten_after_the_decision_runs_as_decided,
+    a_script_removed_after_the_decision_runs_as_decided,
     a_nul_byte_in_an_argument_is_refused,
     a_nul_byte_in_a_script_name_is_not_found,
     a_nul_byte_in_a_variable_is_refused,
@@ -23,29 +23,29 @@ trials! {
     a_grant_that_the_policy_lacks_is_refused,
     a_limit_out_of_range_is_refused,
     an_audit_sink_that_fails_stops_everything,
-    what_one_tenant_asks_for_is_recorded_with_its_name,
+    a_request_is_recorded_with_the_name_of_its_tenant,
     a_skill_that_changes_after_its_digest_was_compared_does_not_run,
-    an_embedder_says_where_bare_names_count,
+    an_embedder_sets_the_directories_in_which_bare_names_apply,
 }
 
-/// A host that keeps its log in the place.
-pub(crate) fn host(place: &Place) -> Host {
-    host_of(place, None)
+/// A host that writes its log into the test environment.
+pub(crate) fn host(env: &TestEnv) -> Host {
+    host_of(env, None)
 }
 
-/// The same with room for `slots` runs at once.
-pub(crate) fn host_of(place: &Place, slots: Option<u32>) -> Host {
+/// The same with `slots` slots.
+pub(crate) fn host_of(env: &TestEnv, slots: Option<u32>) -> Host {
     Host::new(Settings {
         cache: shared_cache().join("skillrun"),
-        audit: AuditLog::file(place.path("state/skillrun/audit.jsonl")),
-        approvals: Approvals::file(place.path("state/skillrun/approvals.db")),
-        sealed: vec![],
+        audit: AuditLog::file(env.path("state/skillrun/audit.jsonl")),
+        approvals: Approvals::file(env.path("state/skillrun/approvals.db")),
+        protected: vec![],
         slots,
     })
 }
 
-pub(crate) fn skill(place: &Place) -> Arc<Skill> {
-    Arc::new(Skill::load(place.path("skill")).unwrap())
+pub(crate) fn skill(env: &TestEnv) -> Arc<Skill> {
+    Arc::new(Skill::load(env.path("skill")).unwrap())
 }
 
 pub(crate) fn permitted(host: &Host, policy: &Policy, request: Request) -> Permit {
@@ -55,8 +55,8 @@ pub(crate) fn permitted(host: &Host, policy: &Policy, request: Request) -> Permi
     }
 }
 
-fn refused(place: &Place, policy: &Policy, request: Request) -> Refusal {
-    match host(place).decide(policy, request).unwrap() {
+fn refused(env: &TestEnv, policy: &Policy, request: Request) -> Refusal {
+    match host(env).decide(policy, request).unwrap() {
         Decision::Refused(refusal) => refusal,
         other => panic!("{other:?}"),
     }
@@ -71,82 +71,81 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
         .block_on(future)
 }
 
-/// Decides on a script that prints `decided`, does the steps, runs it, and returns what it printed.
-fn exchanged(steps: &str) -> (String, Place) {
-    let place = Place::with_script("print('decided')\n");
-    place.write("skill/scripts/other.py", "print('other')\n");
-    place.write("outside.py", "print('outside')\n");
-    let host = host(&place);
+/// Decides on a script that prints `decided`, applies the steps, runs it, and returns what it printed.
+fn run_after(steps: &str) -> (String, TestEnv) {
+    let env = TestEnv::with_script("print('decided')\n");
+    env.write("skill/scripts/other.py", "print('other')\n");
+    env.write("outside.py", "print('outside')\n");
+    let host = host(&env);
     let permit = permitted(
         &host,
         &Policy::default(),
-        Request::typed(&skill(&place), "main.py"),
+        Request::typed(&skill(&env), "main.py"),
     );
     let decided = permit.script_hash().to_owned();
-    setup::prepare(place.root(), steps).unwrap();
+    setup::prepare(env.root(), steps).unwrap();
     let printed = match block_on(host.run(permit)) {
         Ok(outcome) => outcome.stdout,
         Err(error) => format!("refused: {error}"),
     };
-    for line in place.audit() {
+    for line in env.audit() {
         assert_eq!(line["script_hash"], decided);
     }
-    (printed, place)
+    (printed, env)
 }
 
-/// What was decided on ran, or nothing did.
-fn decided_or_nothing(printed: &str) {
-    let nothing = printed.is_empty() || printed.starts_with("refused: ");
-    assert!(nothing || printed == "decided\n", "ran instead: {printed}");
+/// The bytes that were decided on ran, whatever the file contains now.
+fn decided_ran(printed: &str) {
+    assert_eq!(printed, "decided\n");
 }
 
-fn a_script_exchanged_for_a_link_outside_after_the_decision_does_not_run() {
-    let (printed, place) =
-        exchanged("remove skill/scripts/main.py\nsymlink ../../outside.py skill/scripts/main.py");
-    decided_or_nothing(&printed);
-    // The twin: the link is what a new decision refuses.
+fn a_script_replaced_by_a_link_out_of_the_skill_after_the_decision_runs_as_decided() {
+    let (printed, env) =
+        run_after("remove skill/scripts/main.py\nsymlink ../../outside.py skill/scripts/main.py");
+    decided_ran(&printed);
+    // The twin: a new decision refuses the link.
     let refusal = refused(
-        &place,
+        &env,
         &Policy::default(),
-        Request::typed(&skill(&place), "main.py"),
+        Request::typed(&skill(&env), "main.py"),
     );
     assert_eq!(refusal.check, Check::Path);
 }
 
-fn a_script_exchanged_for_a_link_inside_after_the_decision_does_not_run() {
-    let (printed, place) =
-        exchanged("remove skill/scripts/main.py\nsymlink other.py skill/scripts/main.py");
-    decided_or_nothing(&printed);
-    assert_eq!(place.run(&[]).stdout, "other\n");
+fn a_script_replaced_by_a_link_within_the_skill_after_the_decision_runs_as_decided() {
+    let (printed, env) =
+        run_after("remove skill/scripts/main.py\nsymlink other.py skill/scripts/main.py");
+    decided_ran(&printed);
+    assert_eq!(env.run(&[]).stdout, "other\n");
 }
 
-fn a_script_rewritten_after_the_decision_does_not_run() {
-    let (printed, place) = exchanged("copy skill/scripts/other.py skill/scripts/main.py");
-    decided_or_nothing(&printed);
-    assert_eq!(place.run(&[]).stdout, "other\n");
+fn a_script_rewritten_after_the_decision_runs_as_decided() {
+    let (printed, env) = run_after("copy skill/scripts/other.py skill/scripts/main.py");
+    decided_ran(&printed);
+    assert_eq!(env.run(&[]).stdout, "other\n");
 }
 
-fn a_script_removed_after_the_decision_is_no_crash() {
-    let (printed, _) = exchanged("remove skill/scripts/main.py");
-    decided_or_nothing(&printed);
+fn a_script_removed_after_the_decision_runs_as_decided() {
+    let (printed, _) = run_after("remove skill/scripts/main.py");
+    decided_ran(&printed);
 }
 
 fn a_nul_byte_in_an_argument_is_refused() {
-    let place = Place::with_script("");
+    let env = TestEnv::with_script("");
     let args = vec!["fine".to_owned(), "a\0b".to_owned()];
     let request = Request {
         args,
-        ..Request::typed(&skill(&place), "main.py")
+        ..Request::typed(&skill(&env), "main.py")
     };
-    let refusal = refused(&place, &Policy::default(), request);
-    assert_eq!(refusal.to_string(), "error: argument 2 holds a NUL byte");
+    let refusal = refused(&env, &Policy::default(), request);
+    assert_eq!(refusal.to_string(), "error: argument 2 contains a NUL byte");
     assert_eq!(refusal.exit_code(), 125);
 }
 
 fn a_nul_byte_in_a_script_name_is_not_found() {
-    let place = Place::with_script("");
-    let request = Request::typed(&skill(&place), "main.py\0.txt");
-    let refusal = refused(&place, &Policy::default(), request);
+    let env = TestEnv::with_script("");
+    let request = Request::typed(&skill(&env), "main.py\0.txt");
+    let refusal = refused(&env, &Policy::default(), request);
     assert_eq!(
         refusal.message,
         "script `main.py\\u{0}.txt` not found in skill `skill`"
@@ -155,24 +154,27 @@ fn a_nul_byte_in_a_script_name_is_not_found() {
 }
 
 fn a_nul_byte_in_a_variable_is_refused() {
-    let place = Place::with_script("");
+    let env = TestEnv::with_script("");
     let policy = Policy::default().and_allow(["env:NAME".parse().unwrap()]);
     let request = |value: &str| Request {
         env: vec![("NAME".into(), value.into())],
-        ..Request::typed(&skill(&place), "main.py")
+        ..Request::typed(&skill(&env), "main.py")
     };
-    let refusal = refused(&place, &policy, request("a\0b"));
-    assert_eq!(refusal.message, "the variable `NAME` holds a NUL byte");
-    permitted(&host(&place), &policy, request("ab"));
+    let refusal = refused(&env, &policy, request("a\0b"));
+    assert_eq!(
+        refusal.message,
+        "the variable `NAME` has an invalid name or a NUL byte in its value"
+    );
+    permitted(&host(&env), &policy, request("ab"));
 }
 
 fn arguments_and_input_beyond_their_limit_are_refused() {
-    let place = Place::with_script("");
+    let env = TestEnv::with_script("");
     let most = 10 << 20;
     let asks = |args: Vec<String>, letters: Option<usize>| Request {
         args,
         input: letters.map(|n| serde_json::Value::String("x".repeat(n))),
-        ..Request::typed(&skill(&place), "main.py")
+        ..Request::typed(&skill(&env), "main.py")
     };
     let hint = "\nhint: pass large data as a file in the workspace";
     for (request, message) in [
@@ -185,11 +187,11 @@ fn arguments_and_input_beyond_their_limit_are_refused() {
             "arguments too large: an input of 10485761 bytes, at most 10MiB",
         ),
     ] {
-        let refusal = refused(&place, &Policy::default(), request);
+        let refusal = refused(&env, &Policy::default(), request);
         assert_eq!(refusal.to_string(), format!("error: {message}{hint}"));
         assert_eq!(refusal.exit_code(), 125);
     }
-    let host = host(&place);
+    let host = host(&env);
     permitted(
         &host,
         &Policy::default(),
@@ -199,34 +201,34 @@ fn arguments_and_input_beyond_their_limit_are_refused() {
 }
 
 fn a_limit_beyond_the_policy_is_refused() {
-    let place = Place::with_script("");
+    let env = TestEnv::with_script("");
     let policy = Policy::parse("[limits]\ntime = \"10s\"\n", Path::new("/")).unwrap();
     let asks = |seconds| Request {
         limits: Some(Limits {
             time: Duration::from_secs(seconds),
             ..Limits::default()
         }),
-        ..Request::typed(&skill(&place), "main.py")
+        ..Request::typed(&skill(&env), "main.py")
     };
-    let refusal = refused(&place, &policy, asks(11));
+    let refusal = refused(&env, &policy, asks(11));
     assert_eq!(
         refusal.to_string(),
-        "refused: the policy allows at most `10s` of time\n\
+        "refused: time exceeds the policy's maximum of `10s`\n\
          hint: write time = \"11s\" under [limits] in skillrun.toml"
     );
     assert_eq!(refusal.exit_code(), 126);
-    permitted(&host(&place), &policy, asks(10));
+    permitted(&host(&env), &policy, asks(10));
 }
 
 fn a_grant_that_the_policy_lacks_is_refused() {
-    let place = Place::with_script("");
-    place.write("data/a.txt", "");
-    let grant: skillrun::Grant = format!("read:{}", place.text("data")).parse().unwrap();
+    let env = TestEnv::with_script("");
+    env.write("data/a.txt", "");
+    let grant: skillrun::Grant = format!("read:{}", env.text("data")).parse().unwrap();
     let request = || Request {
         grants: vec![grant.clone()],
-        ..Request::typed(&skill(&place), "main.py")
+        ..Request::typed(&skill(&env), "main.py")
     };
-    let refusal = refused(&place, &Policy::default(), request());
+    let refusal = refused(&env, &Policy::default(), request());
     assert_eq!(
         refusal.to_string(),
         format!(
@@ -235,93 +237,93 @@ fn a_grant_that_the_policy_lacks_is_refused() {
         )
     );
     let policy = Policy::default().and_allow([grant.clone()]);
-    permitted(&host(&place), &policy, request());
+    permitted(&host(&env), &policy, request());
 }
 
 fn a_limit_out_of_range_is_refused() {
-    let place = Place::with_script("");
+    let env = TestEnv::with_script("");
     let request = Request {
         limits: Some(Limits {
             time: Duration::ZERO,
             ..Limits::default()
         }),
-        ..Request::typed(&skill(&place), "main.py")
+        ..Request::typed(&skill(&env), "main.py")
     };
-    let refusal = refused(&place, &Policy::default(), request);
+    let refusal = refused(&env, &Policy::default(), request);
     assert_eq!(refusal.message, "time `0s` is out of range: 1s to 600s");
     assert_eq!(refusal.exit_code(), 125);
 }
 
 fn an_audit_sink_that_fails_stops_everything() {
-    let place = Place::with_script("open('ran', 'w')\n");
-    place.write("workspace/a", "");
+    let env = TestEnv::with_script("open('ran', 'w')\n");
+    env.write("workspace/a", "");
     let full = AuditLog::sink(|_| Err(std::io::ErrorKind::StorageFull.into()));
     let host = Host::new(Settings {
         cache: shared_cache().join("skillrun"),
         audit: full,
-        approvals: Approvals::file(place.path("state/skillrun/approvals.db")),
-        sealed: vec![],
+        approvals: Approvals::file(env.path("state/skillrun/approvals.db")),
+        protected: vec![],
         slots: None,
     });
     let request = Request {
-        workspace: Some(place.path("workspace")),
-        ..Request::typed(&skill(&place), "main.py")
+        workspace: Some(env.path("workspace")),
+        ..Request::typed(&skill(&env), "main.py")
     };
     let permit = permitted(&host, &Policy::default(), request);
     let error = block_on(host.run(permit)).unwrap_err();
     assert!(matches!(error, Error::Audit { .. }), "{error}");
-    assert!(!place.path("workspace/ran").exists());
+    assert!(!env.path("workspace/ran").exists());
 }
 
-fn what_one_tenant_asks_for_is_recorded_with_its_name() {
-    let place = Place::with_script("");
-    place.write("other/SKILL.md", SKILL_MD);
-    let host = host(&place);
+fn a_request_is_recorded_with_the_name_of_its_tenant() {
+    let env = TestEnv::with_script("");
+    env.write("other/SKILL.md", SKILL_MD);
+    let host = host(&env);
     let request = Request {
-        world: "tenant-7".into(),
-        chat: "chat-9".into(),
-        ..Request::typed(&skill(&place), "main.py")
+        tenant: "tenant-7".into(),
+        session: "session-9".into(),
+        ..Request::typed(&skill(&env), "main.py")
     };
     let permit = permitted(&host, &Policy::default(), request);
     let run_id = permit.run_id().to_owned();
     let outcome = block_on(host.run(permit)).unwrap();
     assert_eq!(outcome.run_id, run_id);
-    for line in place.audit() {
+    for line in env.audit() {
         assert_eq!(line["run_id"], run_id);
         assert_eq!(
-            (&line["world"], &line["chat"]),
-            (&"tenant-7".into(), &"chat-9".into())
+            (&line["tenant"], &line["session"]),
+            (&"tenant-7".into(), &"session-9".into())
         );
     }
 }
 
 fn a_skill_that_changes_after_its_digest_was_compared_does_not_run() {
-    let place = Place::with_script("print('it ran')\n");
-    let (host, skill) = (host(&place), skill(&place));
+    let env = TestEnv::with_script("print('it ran')\n");
+    let (host, skill) = (host(&env), skill(&env));
     let text = format!(
         "[skill.\"./skill\"]\napproval = \"never\"\ndigest = \"{}\"\n",
         skill.digest().unwrap()
     );
-    let policy = Policy::parse(&text, place.root()).unwrap();
+    let policy = Policy::parse(&text, env.root()).unwrap();
     let permit = || permitted(&host, &policy, Request::new(&skill, "main.py"));
     let (late, twin) = (permit(), permit());
     assert_eq!(block_on(host.run(twin)).unwrap().stdout, "it ran\n");
-    // Not the script itself, but something that it could import.
-    place.write("skill/scripts/sitecustomize.py", "print('evil')\n");
+    // Not the script itself, but a file that it could import.
+    env.write("skill/scripts/sitecustomize.py", "print('evil')\n");
     match block_on(host.run(late)) {
         Err(Error::Changed(what)) => assert_eq!(what, "`scripts/main.py` of skill `skill`"),
         other => panic!("{other:?}"),
     }
-    let log = place.audit();
+    let log = env.audit();
     assert_eq!(log.last().unwrap()["event"], "refused");
 }
 
-fn an_embedder_says_where_bare_names_count() {
-    let place = Place::with_script("");
+fn an_embedder_sets_the_directories_in_which_bare_names_apply() {
+    let env = TestEnv::with_script("");
     let text = "[skill.skill]\napproval = \"never\"\n";
-    let policy = Policy::parse(text, place.root()).unwrap();
-    let refusal = refused(&place, &policy, Request::new(&skill(&place), "main.py"));
+    let policy = Policy::parse(text, env.root()).unwrap();
+    let refusal = refused(&env, &policy, Request::new(&skill(&env), "main.py"));
     assert_eq!(refusal.check, Check::Policy);
-    let own = policy.with_skill_dirs([place.root().to_owned()]);
-    permitted(&host(&place), &own, Request::new(&skill(&place), "main.py"));
+    let own = policy.with_skill_dirs([env.root().to_owned()]);
+    permitted(&host(&env), &own, Request::new(&skill(&env), "main.py"));
 }

@@ -1,19 +1,19 @@
-//! The tests of `skillrun` seen from outside: the built binary and the library as others use them.
+//! The tests of `skillrun` from outside: the built binary, and the library as other crates use it.
 //!
-//! A case is a folder in `cases/` or `attacks/`; what needs more than a folder is a function in one
-//! of the modules below. `README.md` says how to add either. Each trial has a directory of its own;
-//! they share nothing but the compiled interpreter.
+//! A case is a folder in `cases/` or `attacks/`; a test that needs more than a folder is a function in one
+//! of the modules below. `README.md` says how to add either. Each test has its own directory;
+//! they share only the compiled interpreter.
 
 #![expect(
     clippy::unwrap_used,
-    reason = "a trial that cannot go on fails by panicking, and the panic names the line"
+    reason = "a test that cannot continue panics, and the panic names the line"
 )]
 
-/// Makes `trials()` of the functions it is given: a function that is not listed is unused, and the
-/// compiler says so.
-macro_rules! trials {
+/// Defines `tests()`, which returns the listed functions as tests. The compiler reports a function that is not
+/// listed as unused.
+macro_rules! tests {
     ($($name:ident),* $(,)?) => {
-        pub(crate) fn trials() -> Vec<libtest_mimic::Trial> {
+        pub(crate) fn tests() -> Vec<libtest_mimic::Trial> {
             vec![$(libtest_mimic::Trial::test(stringify!($name), || {
                 $name();
                 Ok(())
@@ -30,7 +30,6 @@ mod audit_chain;
 mod audit_show;
 mod bad_input;
 mod bad_request;
-mod believed;
 mod cache;
 mod check;
 mod command_line;
@@ -40,6 +39,7 @@ mod corpus_attacks;
 mod costs;
 mod decisions;
 mod engine;
+mod env;
 mod expand;
 mod expand_commands;
 mod folder;
@@ -47,11 +47,11 @@ mod javascript;
 mod killed;
 mod library;
 mod limits;
+mod linked_skills;
 mod links;
 mod load;
 mod native;
 mod node;
-mod place;
 mod protected;
 mod requirements;
 mod sections;
@@ -61,67 +61,91 @@ mod stuck;
 mod terminal;
 mod threat_model;
 mod trust;
+mod trusted_files;
+mod usage;
 mod words;
 
 use libtest_mimic::{Arguments, Trial};
 use std::process::ExitCode;
 
+/// Lets the programs that tests start receive SIGHUP although these tests were started with `nohup`. A signal that is
+/// handled here is set back to its default in a new program; one that is ignored stays ignored.
+fn default_hangup() -> Option<tokio::signal::unix::Signal> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build()
+        .ok()?;
+    let _context = runtime.enter();
+    let kind = tokio::signal::unix::SignalKind::hangup();
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let mask = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))?;
+    let ignored = u64::from_str_radix(mask.trim(), 16).ok()? & 1 != 0;
+    ignored
+        .then(|| tokio::signal::unix::signal(kind).ok())
+        .flatten()
+}
+
 fn main() -> ExitCode {
     if let Ok(role) = std::env::var(native::ROLE) {
         return native::host(&role);
     }
+    let _hangup = default_hangup();
     let arguments = Arguments::from_args();
-    let mut trials: Vec<Trial> = Vec::new();
+    let mut tests: Vec<Trial> = Vec::new();
     for (kind, of_kind) in [
-        // These compile the interpreter anew, so they go first.
-        ("cache", cache::trials()),
-        ("approval", approval::trials()),
-        ("approval", approval_changes::trials()),
-        ("audit", audit::trials()),
-        ("audit", audit_chain::trials()),
-        ("audit", killed::trials()),
-        ("audit", audit_show::trials()),
-        ("bad input", bad_input::trials()),
-        ("bad input", bad_request::trials()),
-        ("believed", believed::trials()),
-        ("check", check::trials()),
-        ("command line", command_line::trials()),
-        ("concurrency", concurrency::trials()),
-        ("containment", containment::trials()),
-        ("corpus", corpus_attacks::trials()),
-        ("costs", costs::trials()),
-        ("decision", decisions::trials()),
-        ("engine", engine::trials()),
-        ("expand", expand::trials()),
-        ("expand", expand_commands::trials()),
-        ("javascript", javascript::trials()),
-        ("library", library::trials()),
-        ("limits", limits::trials()),
-        ("links", links::trials()),
-        ("load", load::trials()),
-        ("native", native::trials()),
-        ("node", node::trials()),
-        ("protected", protected::trials()),
-        ("requirement", requirements::trials()),
-        ("sections", sections::trials()),
-        ("state", state::trials()),
-        ("stuck", stuck::trials()),
-        ("terminal", terminal::trials()),
-        ("trust", trust::trials()),
+        // These compile the interpreter again, so they run first.
+        ("cache", cache::tests()),
+        ("approval", approval::tests()),
+        ("approval", approval_changes::tests()),
+        ("audit", audit::tests()),
+        ("audit", audit_chain::tests()),
+        ("audit", killed::tests()),
+        ("audit", audit_show::tests()),
+        ("bad input", bad_input::tests()),
+        ("bad input", bad_request::tests()),
+        ("check", check::tests()),
+        ("command line", command_line::tests()),
+        ("concurrency", concurrency::tests()),
+        ("containment", containment::tests()),
+        ("corpus", corpus_attacks::tests()),
+        ("costs", costs::tests()),
+        ("decision", decisions::tests()),
+        ("engine", engine::tests()),
+        ("expand", expand::tests()),
+        ("expand", expand_commands::tests()),
+        ("javascript", javascript::tests()),
+        ("library", library::tests()),
+        ("limits", limits::tests()),
+        ("links", linked_skills::tests()),
+        ("links", links::tests()),
+        ("load", load::tests()),
+        ("native", native::tests()),
+        ("node", node::tests()),
+        ("protected", protected::tests()),
+        ("requirement", requirements::tests()),
+        ("sections", sections::tests()),
+        ("state", state::tests()),
+        ("stuck", stuck::tests()),
+        ("terminal", terminal::tests()),
+        ("trust", trust::tests()),
+        ("trusted files", trusted_files::tests()),
+        ("usage", usage::tests()),
         ("case", folder::cases()),
         ("attack", folder::attacks()),
     ] {
-        // A trial that is ignored has a reason in place of its kind.
-        trials.extend(of_kind.into_iter().map(|trial| match trial.kind() {
-            "" => trial.with_kind(kind),
-            _ => trial,
+        // An ignored test has its reason as its kind.
+        tests.extend(of_kind.into_iter().map(|test| match test.kind() {
+            "" => test.with_kind(kind),
+            _ => test,
         }));
     }
-    let names = trials.iter().map(|trial| trial.name().to_owned());
+    let names = tests.iter().map(|test| test.name().to_owned());
     let names = names.collect();
-    trials.extend(threat_model::trials(names));
+    tests.extend(threat_model::tests(names));
     if !arguments.list {
-        place::prepare_runtimes();
+        env::prepare_runtimes();
     }
-    libtest_mimic::run(&arguments, trials).exit_code()
+    libtest_mimic::run(&arguments, tests).exit_code()
 }

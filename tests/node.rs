@@ -1,9 +1,9 @@
-//! The scripts of `node/`, each run in the sandbox and compared whole with what Node printed for it,
-//! and the table of modules in `docs/javascript.md`, which is made of what the sandbox exports.
+//! The scripts of `node/`, each run in the sandbox and compared with everything that Node printed for it,
+//! and the table of modules in `docs/javascript.md`, which is generated from what the sandbox exports.
 //!
-//! `node/record` leaves out the stack frames in Node's own modules; the sandbox prints none.
+//! `node/record` omits the stack frames in Node's own modules; the sandbox prints none.
 
-use crate::place::{End, Place};
+use crate::env::{End, TestEnv};
 use libtest_mimic::{Failed, Trial};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,19 +13,19 @@ use std::process::Stdio;
 
 /// The script that prints the names that modules export.
 const SURFACE: &str = "surface";
-/// The table in `docs/javascript.md` stands between these.
-const MARKS: [&str; 2] = ["<!-- node-table -->\n", "<!-- /node-table -->"];
+/// The table in `docs/javascript.md` is between these.
+const MARKERS: [&str; 2] = ["<!-- node-table -->\n", "<!-- /node-table -->"];
 /// A row of the table names at most this many absent exports.
-const NAMED: usize = 12;
+const MAX_NAMED: usize = 12;
 
 /// What `scripts/surface.mjs` prints.
 struct Surface {
     globals: Vec<String>,
-    /// The names that a module exports, or nothing where there is no such module.
+    /// The names that a module exports, or nothing if there is no such module.
     modules: BTreeMap<String, Option<Vec<String>>>,
-    /// Those of the names that are there in name only.
+    /// The names that exist but do not work.
     unusable: BTreeMap<String, Vec<String>>,
-    /// The grant that a module asks for when it is used.
+    /// The grant that a module needs when it is used.
     grants: BTreeMap<String, String>,
 }
 
@@ -41,20 +41,20 @@ impl Surface {
     }
 }
 
-/// One trial for each script, and one for the table.
-pub(crate) fn trials() -> Vec<Trial> {
-    let mut trials: Vec<Trial> = scripts()
+/// One test for each script, and one for the table.
+pub(crate) fn tests() -> Vec<Trial> {
+    let mut tests: Vec<Trial> = scripts()
         .filter(|(name, _)| name != SURFACE)
         .map(|(name, script)| {
             let title = format!("node_{}", name.replace('-', "_"));
             Trial::test(title, move || compare(&name, &run(&name, &script)?))
         })
         .collect();
-    trials.push(Trial::test(
-        "the_table_of_node_modules_in_the_readme_is_true",
-        table_is_true,
+    tests.push(Trial::test(
+        "the_table_of_node_modules_is_up_to_date",
+        table_is_up_to_date,
     ));
-    trials
+    tests
 }
 
 fn folder() -> PathBuf {
@@ -82,27 +82,27 @@ fn scripts() -> impl Iterator<Item = (String, String)> {
     scripts.into_iter()
 }
 
-/// Runs a script in the sandbox, with what is given to it.
+/// Runs a script in the sandbox with its arguments, input and workspace.
 fn run(name: &str, script: &str) -> Result<End, Failed> {
-    let place = Place::new();
+    let env = TestEnv::new();
     let given = |what: &str| folder().join(format!("given/{name}.{what}"));
-    copy(&folder().join("SKILL.md"), &place.path("skill/SKILL.md"))?;
-    copy(&folder().join("scripts"), &place.path("skill/scripts"))?;
-    fs::create_dir(place.path("workspace"))?;
+    copy(&folder().join("SKILL.md"), &env.path("skill/SKILL.md"))?;
+    copy(&folder().join("scripts"), &env.path("skill/scripts"))?;
+    fs::create_dir(env.path("workspace"))?;
     if given("workspace").is_dir() {
-        copy(&given("workspace"), &place.path("workspace"))?;
+        copy(&given("workspace"), &env.path("workspace"))?;
     }
     let arguments = fs::read_to_string(given("args")).unwrap_or_default();
-    let (skill, workspace) = (place.text("skill"), place.text("workspace"));
+    let (skill, workspace) = (env.text("skill"), env.text("workspace"));
     let words = ["run", &skill, script, "--workspace", &workspace, "--"];
-    let mut command = place.command(&words);
+    let mut command = env.command(&words);
     command.args(arguments.lines());
     if let Ok(stdin) = fs::File::open(given("stdin")) {
         command.stdin(Stdio::from(stdin));
     }
-    let mut end = place.end_of(&mut command);
+    let mut end = env.end_of(&mut command);
     end.stderr = without_pid(&end.stderr);
-    place.check_left_behind()?;
+    env.check_left_behind()?;
     Ok(end)
 }
 
@@ -120,7 +120,7 @@ fn copy(from: &Path, to: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Warnings start with the number of the process.
+/// Warnings start with the process id.
 fn without_pid(text: &str) -> String {
     let mut parts = text.split("(node:");
     let mut named = parts.next().unwrap_or_default().to_owned();
@@ -132,7 +132,7 @@ fn without_pid(text: &str) -> String {
     named
 }
 
-/// Compares with `differs/` where that has the file, with `expected/` otherwise.
+/// Compares with `differs/` if the file is there, with `expected/` otherwise.
 fn compare(name: &str, end: &End) -> Result<(), Failed> {
     let code = match end.code {
         0 => String::new(),
@@ -161,7 +161,7 @@ fn compare(name: &str, end: &End) -> Result<(), Failed> {
     }
 }
 
-/// The first lines that differ, `-` as Node printed them and `+` as they are.
+/// The first lines that differ, `-` as Node printed them and `+` as the sandbox did.
 fn difference(wanted: &str, got: &str) -> String {
     let mut lines = [wanted.split_inclusive('\n'), got.split_inclusive('\n')];
     let (mut number, mut text) = (0, String::new());
@@ -179,7 +179,7 @@ fn difference(wanted: &str, got: &str) -> String {
 }
 
 /// Compares the table in `docs/javascript.md` with what the sandbox exports; with `UPDATE=1` writes it instead.
-fn table_is_true() -> Result<(), Failed> {
+fn table_is_up_to_date() -> Result<(), Failed> {
     let node = Surface::read(&fs::read_to_string(folder().join("surface.json"))?)?;
     let end = run(SURFACE, "scripts/surface.mjs")?;
     let ours = Surface::read(&end.stdout)
@@ -197,11 +197,11 @@ fn table_is_true() -> Result<(), Failed> {
     }
     let path = folder().join("../../docs/javascript.md");
     let readme = fs::read_to_string(&path)?;
-    let [start, end] = MARKS.map(|mark| readme.find(mark));
+    let [start, end] = MARKERS.map(|mark| readme.find(mark));
     let (Some(start), Some(end)) = (start, end) else {
-        return Err(format!("docs/javascript.md has no place for the table: {MARKS:?}").into());
+        return Err(format!("docs/javascript.md has no place for the table: {MARKERS:?}").into());
     };
-    let start = start + MARKS[0].len();
+    let start = start + MARKERS[0].len();
     if readme[start..end] == table {
         return Ok(());
     }
@@ -234,7 +234,7 @@ fn split<'a>(module: &str, names: &'a [String], ours: &Surface) -> [Vec<&'a str>
 fn list(node: &Surface, ours: &Surface) -> String {
     let mut list = String::from(
         "# Node's modules, each as it is in the JavaScript interpreter: whole, partial without these names, granted (each\n\
-         # use asks for that grant), absent. Written by the trial `the_table_of_node_modules_in_the_readme_is_true` with UPDATE=1.\n",
+         # use asks for that grant), absent. Written by the test `the_table_of_node_modules_is_up_to_date` with UPDATE=1.\n",
     );
     for (module, names) in &node.modules {
         let names = names.as_deref().unwrap_or_default();
@@ -251,7 +251,7 @@ fn list(node: &Surface, ours: &Surface) -> String {
     list
 }
 
-/// The modules that are complete in one row, a row for each that lacks something, the rest in two.
+/// The complete modules in one row, a row for each incomplete one, the rest in two.
 fn table(node: &Surface, ours: &Surface) -> String {
     let (mut complete, mut partial) = (Vec::new(), String::new());
     let (mut asking, mut absent) = (Vec::new(), Vec::new());
@@ -270,8 +270,8 @@ fn table(node: &Surface, ours: &Surface) -> String {
         } else if there.is_empty() {
             absent.push(title);
         } else {
-            let shown: Vec<&str> = lacking.iter().take(NAMED).copied().collect();
-            let more = match lacking.len().saturating_sub(NAMED) {
+            let shown: Vec<&str> = lacking.iter().take(MAX_NAMED).copied().collect();
+            let more = match lacking.len().saturating_sub(MAX_NAMED) {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };

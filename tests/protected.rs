@@ -1,37 +1,41 @@
-//! Protected paths through the command line: skill directories, and what skillrun keeps in a home. What native
+//! Protected paths through the command line: skill directories, and the files of skillrun in a home. What native
 //! scripts can do about a path that does not exist is in `native/protected.rs`, one test for each way.
 
 use crate::containment::meanwhile;
+use crate::env::{End, SKILL_MD, TestEnv, shared_cache};
 use crate::folder::needs;
 use crate::library::{block_on, permitted, skill};
 use crate::native::without_namespaces;
-use crate::place::{End, Place, SKILL_MD, shared_cache};
 use libtest_mimic::Trial;
 use skillrun::{Approvals, AuditLog, Host, Policy, Request, Settings};
 use std::fs;
 use std::process::Command;
 
-/// All tests; ignored where nothing holds a native script.
-pub(crate) fn trials() -> Vec<Trial> {
-    let all = listed::trials().into_iter();
-    all.map(|trial| needs(trial, "bash namespaces")).collect()
+/// All tests; ignored if native scripts cannot be confined.
+pub(crate) fn tests() -> Vec<Trial> {
+    let all = listed::tests().into_iter();
+    all.map(|test| needs(test, "bash namespaces")).collect()
 }
 
 mod listed {
     use super::*;
 
-    trials! {
+    tests! {
         a_native_script_cannot_plant_a_skill,
         a_native_script_cannot_change_another_skill,
-        a_link_to_the_skills_stays_and_so_does_what_it_leads_to,
+        a_native_script_cannot_change_the_skills_of_its_workspace_wherever_the_run_is_started,
+        a_native_script_cannot_change_a_skill_that_another_policy_names,
+        a_native_script_cannot_change_a_skill_behind_a_link_on_the_search_path,
+        a_native_script_cannot_change_the_skills_of_a_home,
+        a_link_to_the_skills_and_its_target_are_protected,
         a_skill_granted_for_writing_is_writable_among_protected_skills,
-        a_home_is_a_workspace_like_any_other,
-        a_folder_with_a_protected_file_stays_where_it_is,
-        a_skill_directory_made_by_another_program_ends_no_wasm_run,
+        a_home_can_be_a_workspace,
+        a_folder_with_a_protected_file_cannot_be_moved,
+        a_skill_directory_made_by_another_program_does_not_end_a_wasm_run,
     }
 }
 
-/// Who runs the binary, and how scripts are then confined.
+/// The user who runs the binary, and how scripts are then confined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     Namespaces,
@@ -42,28 +46,28 @@ enum Way {
 const WAYS: [Way; 3] = [Way::Namespaces, Way::NamespacesAsUser, Way::LandlockAsUser];
 
 impl Way {
-    /// The binary, in the folder `project` of the place.
-    fn command(self, place: &Place, words: &[&str]) -> Command {
-        fs::create_dir_all(place.path("project")).unwrap();
+    /// The binary, in the folder `project` of the test environment.
+    fn command(self, env: &TestEnv, words: &[&str]) -> Command {
+        fs::create_dir_all(env.path("project")).unwrap();
         let mut command = match self {
-            Self::Namespaces => place.command(words),
-            Self::NamespacesAsUser => place.unprivileged_command(words),
-            Self::LandlockAsUser => without_namespaces(place, words),
+            Self::Namespaces => env.command(words),
+            Self::NamespacesAsUser => env.unprivileged_command(words),
+            Self::LandlockAsUser => without_namespaces(env, words),
         };
-        command.current_dir(place.path("project"));
+        command.current_dir(env.path("project"));
         command
     }
 
-    fn end(self, place: &Place, words: &[&str]) -> End {
-        place.end_of(&mut self.command(place, words))
+    fn end(self, env: &TestEnv, words: &[&str]) -> End {
+        env.end_of(&mut self.command(env, words))
     }
 }
 
-fn bash(script: &str) -> Place {
-    let place = Place::new();
-    place.write("skill/SKILL.md", SKILL_MD);
-    place.write("skill/scripts/main.sh", script);
-    place
+fn bash(script: &str) -> TestEnv {
+    let env = TestEnv::new();
+    env.write("skill/SKILL.md", SKILL_MD);
+    env.write("skill/scripts/main.sh", script);
+    env
 }
 
 const IN_PROJECT: [&str; 5] = ["run", "../skill", "main.sh", "-w", "."];
@@ -76,35 +80,35 @@ fn a_native_script_cannot_plant_a_skill() {
         "skills",
     ] {
         for way in WAYS {
-            // It lists first what it finds: nothing stands in the place of what is protected.
-            let place = bash(&format!(
+            // It first lists what exists: nothing is created in place of a protected path.
+            let env = bash(&format!(
                 "ls -A; mkdir -p evil/deploy/scripts .agents .claude .chorus; echo x > evil/deploy/SKILL.md\n\
                  mv -T evil {folder}\n"
             ));
-            place.write("project/README.md", "");
-            let end = way.end(&place, &IN_PROJECT);
-            let told = format!(
+            env.write("project/README.md", "");
+            let end = way.end(&env, &IN_PROJECT);
+            let message = format!(
                 "Stopped: a protected path appeared during the run\nSignal: SIGKILL\n\
                  warning: `{{root}}/project/{folder}` is a protected path and appeared during the run; moved to \
                  `{{root}}/project/{folder}.refused`\n"
             );
             let got = (end.stdout.as_str(), end.stderr.as_str(), end.code);
-            assert_eq!(got, ("README.md\n", told.as_str(), 137), "{way:?}");
-            assert!(!place.path("project").join(folder).exists(), "{way:?}");
+            assert_eq!(got, ("README.md\n", message.as_str(), 137), "{way:?}");
+            assert!(!env.path("project").join(folder).exists(), "{way:?}");
             let aside = format!("project/{folder}.refused/deploy/SKILL.md");
-            assert_eq!(place.read(&aside), "x\n", "{way:?}");
-            let log = place.audit();
+            assert_eq!(env.read(&aside), "x\n", "{way:?}");
+            let log = env.audit();
             assert_eq!(log.last().unwrap()["status"], "signaled", "{way:?}");
-            place.check_left_behind().unwrap();
+            env.check_left_behind().unwrap();
         }
     }
     for way in WAYS {
         // The twin: everything beside it.
-        let place = bash(
+        let env = bash(
             "mkdir .agents .claude skill.d; echo a > .agents/notes.md; echo b > .claude/settings.json\n\
              echo c > skills.md; mv .agents/notes.md skill.d; rmdir .agents; ls -A\n",
         );
-        let end = way.end(&place, &IN_PROJECT);
+        let end = way.end(&env, &IN_PROJECT);
         let got = (end.stdout.as_str(), end.stderr.as_str(), end.code);
         assert_eq!(got, (".claude\nskill.d\nskills.md\n", "", 0), "{way:?}");
     }
@@ -112,8 +116,8 @@ fn a_native_script_cannot_plant_a_skill() {
 
 const CHANGE: &str = r#"
 try() {
-    local said
-    said=$("$@" 2>&1) && echo "$1: done" || echo "$1: ${said##*: }"
+    local output
+    output=$("$@" 2>&1) && echo "$1: done" || echo "$1: ${output##*: }"
 }
 try bash -c "echo x > $1/deploy/scripts/go.sh"
 try bash -c "echo x > $1/deploy/new.sh"
@@ -127,25 +131,25 @@ try touch beside
 
 fn a_native_script_cannot_change_another_skill() {
     for way in WAYS {
-        let place = bash(CHANGE);
+        let env = bash(CHANGE);
         for folder in ["skills", "other"] {
-            place.write(&format!("project/{folder}/deploy/SKILL.md"), "");
-            place.write(
+            env.write(&format!("project/{folder}/deploy/SKILL.md"), "");
+            env.write(
                 &format!("project/{folder}/deploy/scripts/go.sh"),
                 "echo deployed\n",
             );
         }
-        let change = |folder| way.end(&place, &[&IN_PROJECT[..], &["--", folder]].concat());
+        let change = |folder| way.end(&env, &[&IN_PROJECT[..], &["--", folder]].concat());
         let end = change("skills");
         assert_eq!(
-            place.read("project/skills/deploy/scripts/go.sh"),
+            env.read("project/skills/deploy/scripts/go.sh"),
             "echo deployed\n"
         );
         if way == Way::LandlockAsUser {
-            let message = "refused: `scripts/main.sh` cannot be held here: `{root}/project/skills` is a \
+            let message = "refused: `scripts/main.sh` cannot be confined here: `{root}/project/skills` is a \
                            protected path inside a directory that the script may write, and without \
                            namespaces it cannot be read-only\n\
-                           hint: give the script a folder of its own as its workspace\n";
+                           hint: use a separate directory as the workspace\n";
             assert_eq!((end.stderr.as_str(), end.code), (message, 126));
             continue;
         }
@@ -162,16 +166,175 @@ fn a_native_script_cannot_change_another_skill() {
     }
 }
 
-fn a_link_to_the_skills_stays_and_so_does_what_it_leads_to() {
+/// Tries to change the skill whose directory is its argument, and to create a file beside.
+const CHANGE_SKILL: &str = r#"
+try() {
+    local output
+    output=$("$@" 2>&1) && echo "$1: done" || echo "$1: ${output##*: }"
+}
+try bash -c "echo x > $1/scripts/go.sh"
+try bash -c "echo x > $1/new.sh"
+echo x > own
+try mv own $1/scripts/go.sh
+try rm $1/scripts/go.sh
+try mkdir $1/other
+try mv -T $1 away
+try touch beside
+"#;
+
+/// A skill that a script tries to change, and how the run of the script is started.
+struct Target<'a> {
+    /// The workspace of the run.
+    workspace: &'a str,
+    /// The directory of the skill in the workspace.
+    skill: &'a str,
+    /// The protected path inside the workspace: the skill, or a directory of skills around it.
+    protected: &'a str,
+    /// Further arguments of the command line.
+    words: &'a [&'a str],
+}
+
+impl Target<'_> {
+    /// A test environment with the skill, with ordinary files of the same shape in the workspace and in another one, and
+    /// with a script that tries to change them.
+    fn env(&self) -> TestEnv {
+        let env = bash(CHANGE_SKILL);
+        let inside = |path: &str| format!("{}/{path}", self.workspace);
+        for folder in [inside(self.skill), inside("free"), "another/free".into()] {
+            env.write(&format!("{folder}/SKILL.md"), SKILL_MD);
+            env.write(&format!("{folder}/scripts/go.sh"), "echo deployed\n");
+        }
+        env
+    }
+
+    /// The script changes nothing in the skill; its twin changes everything in an ordinary directory.
+    fn cannot_be_changed(&self, way: Way, env: &TestEnv) {
+        let change = |workspace: &str, folder: &str| {
+            let workspace = format!("../{workspace}");
+            let words = ["run", "../skill", "main.sh", "-w", &workspace];
+            let end = way.end(env, &[&words[..], self.words, &["--", folder]].concat());
+            (end.stdout, end.stderr, end.code)
+        };
+        let file = |path: &str| format!("{}/{path}", self.workspace);
+        let (stdout, stderr, code) = change(self.workspace, self.skill);
+        let script = file(&format!("{}/scripts/go.sh", self.skill));
+        assert_eq!(env.read(&script), "echo deployed\n", "{way:?}");
+        let done =
+            "bash: done\nbash: done\nmv: done\nrm: done\nmkdir: done\nmv: done\ntouch: done\n";
+        let done = (done.to_owned(), String::new(), 0);
+        if way == Way::LandlockAsUser {
+            let message = format!(
+                "refused: `scripts/main.sh` cannot be confined here: `{{root}}/{}` is a protected path inside a \
+                 directory that the script may write, and without namespaces it cannot be read-only\n\
+                 hint: use a separate directory as the workspace\n",
+                file(self.protected)
+            );
+            let got = (stdout.as_str(), stderr.as_str(), code);
+            assert_eq!(got, ("", message.as_str(), 126), "{way:?}");
+            assert!(!env.path(&file("beside")).exists(), "{way:?}");
+            assert_eq!(change("another", "free"), done, "{way:?}");
+            assert_eq!(env.read("another/beside"), "", "{way:?}");
+            return;
+        }
+        // The mount point itself is busy; its content is copied and then not removed.
+        let moved = match self.skill == self.protected {
+            true => "Device or resource busy",
+            false => "Read-only file system",
+        };
+        let refused = format!(
+            "bash: Read-only file system\nbash: Read-only file system\nmv: Read-only file system\n\
+             rm: Read-only file system\nmkdir: Read-only file system\nmv: {moved}\ntouch: done\n"
+        );
+        assert_eq!(
+            (stdout, stderr, code),
+            (refused, String::new(), 0),
+            "{way:?}"
+        );
+        assert_eq!(env.read(&file("beside")), "", "{way:?}");
+        let _ = fs::remove_dir_all(env.path(&file("away")));
+        assert_eq!(change(self.workspace, "free"), done, "{way:?}");
+    }
+}
+
+fn a_native_script_cannot_change_the_skills_of_its_workspace_wherever_the_run_is_started() {
     for way in WAYS {
-        let place = bash(
+        let target = Target {
+            workspace: "elsewhere",
+            skill: "skills/deploy",
+            protected: "skills",
+            words: &[],
+        };
+        target.cannot_be_changed(way, &target.env());
+    }
+}
+
+fn a_native_script_cannot_change_a_skill_that_another_policy_names() {
+    for way in WAYS {
+        for skill in ["deploy", "trusted"] {
+            let target = Target {
+                workspace: "vault",
+                skill,
+                protected: skill,
+                words: &["--policy", "../empty.toml"],
+            };
+            let env = target.env();
+            env.write("empty.toml", "");
+            let (policy, key) = match skill {
+                "deploy" => (
+                    "home/.config/skillrun/skillrun.toml",
+                    "../../../vault/deploy",
+                ),
+                _ => ("other/skillrun.toml", "../vault/trusted"),
+            };
+            env.write(policy, format!("[skill.\"{key}\"]\n"));
+            if skill == "trusted" {
+                let mut trust = way.command(&env, &["policy", "trust", "--yes"]);
+                let end = env.end_of(trust.current_dir(env.path("other")));
+                assert_eq!(end.code, 0, "{}", end.stderr);
+            }
+            target.cannot_be_changed(way, &env);
+        }
+    }
+}
+
+fn a_native_script_cannot_change_a_skill_behind_a_link_on_the_search_path() {
+    for way in WAYS {
+        let target = Target {
+            workspace: "dev",
+            skill: "deploy",
+            protected: "deploy",
+            words: &[],
+        };
+        let env = target.env();
+        fs::create_dir_all(env.path("home/.claude/skills")).unwrap();
+        let link = env.path("home/.claude/skills/deploy");
+        std::os::unix::fs::symlink(env.path("dev/deploy"), link).unwrap();
+        target.cannot_be_changed(way, &env);
+    }
+}
+
+fn a_native_script_cannot_change_the_skills_of_a_home() {
+    for way in WAYS {
+        let target = Target {
+            workspace: "home",
+            skill: ".claude/skills/deploy",
+            protected: ".claude/skills",
+            words: &[],
+        };
+        target.cannot_be_changed(way, &target.env());
+    }
+}
+
+fn a_link_to_the_skills_and_its_target_are_protected() {
+    for way in WAYS {
+        let env = bash(
             "for each in 'rm .claude' 'mv .claude away' 'ln -sfn evil .claude' 'mkdir .claude/skills/new' \
              'mkdir shared/skills/new' 'mv shared away' 'mkdir .claude/other'; do\n\
-             said=$($each 2>&1) && echo \"$each: done\" || echo \"$each: ${said##*: }\"\ndone\n",
+             output=$($each 2>&1) && echo \"$each: done\" || echo \"$each: ${output##*: }\"\ndone\n",
         );
-        place.write("project/shared/skills/deploy/SKILL.md", "");
-        std::os::unix::fs::symlink("shared", place.path("project/.claude")).unwrap();
-        let end = way.end(&place, &IN_PROJECT);
+        env.write("project/shared/skills/deploy/SKILL.md", "");
+        std::os::unix::fs::symlink("shared", env.path("project/.claude")).unwrap();
+        let end = way.end(&env, &IN_PROJECT);
         if way == Way::LandlockAsUser {
             assert_eq!(end.code, 126, "{}", end.stderr);
             let named = "`{root}/project/shared/skills` is a protected path";
@@ -189,14 +352,14 @@ fn a_link_to_the_skills_stays_and_so_does_what_it_leads_to() {
 }
 
 fn a_skill_granted_for_writing_is_writable_among_protected_skills() {
-    let place = Place::new();
-    place.write("skills/own/SKILL.md", SKILL_MD);
-    place.write(
+    let env = TestEnv::new();
+    env.write("skills/own/SKILL.md", SKILL_MD);
+    env.write(
         "skills/own/scripts/main.sh",
         "{ echo x > $SKILL_BASE_DIR/data; } 2>/dev/null && echo wrote\n\
          { echo x > $SKILL_BASE_DIR/../new; } 2>/dev/null || echo held\n",
     );
-    place.write(
+    env.write(
         "skills/own/scripts/main.py",
         "import os\nbase = os.environ['SKILL_BASE_DIR']\n\
          for path in ('/data', '/../new'):\n    \
@@ -205,44 +368,44 @@ fn a_skill_granted_for_writing_is_writable_among_protected_skills() {
     );
     for (script, data) in [("main.sh", "x\n"), ("main.py", "y")] {
         let words = ["run", "own", script, "-w", ".", "--allow", "write:skill"];
-        let end = place.end(&words);
+        let end = env.end(&words);
         let got = (end.stdout.as_str(), end.stderr.as_str(), end.code);
         assert_eq!(got, ("wrote\nheld\n", "", 0), "{script}");
-        assert_eq!(place.read("skills/own/data"), data);
+        assert_eq!(env.read("skills/own/data"), data);
         // The twin: without the grant.
-        let end = place.end(&words[..5]);
+        let end = env.end(&words[..5]);
         let held = end.stdout.replace("held\n", "");
         assert_eq!((held.as_str(), end.code), ("", 0), "{script}");
-        assert!(!place.path("skills/new").exists());
+        assert!(!env.path("skills/new").exists());
     }
 }
 
-/// A home with everything of ours in it, where it is by default.
-fn at_home(way: Way, place: &Place, words: &[&str]) -> End {
-    let mut command = way.command(place, words);
+/// A home with all files of skillrun in their default places.
+fn at_home(way: Way, env: &TestEnv, words: &[&str]) -> End {
+    let mut command = way.command(env, words);
     for name in ["XDG_STATE_HOME", "XDG_CACHE_HOME"] {
         command.env_remove(name);
     }
-    place.end_of(&mut command)
+    env.end_of(&mut command)
 }
 
-fn a_home_is_a_workspace_like_any_other() {
+fn a_home_can_be_a_workspace() {
     for way in WAYS {
-        let place = bash(
+        let env = bash(
             "echo x > made; mkdir .config; echo y > .config/other\n\
              for file in audit.lock audit.head audit.jsonl new; do\n\
              { echo > .local/state/skillrun/$file; } 2>/dev/null && echo WROTE || echo held\ndone\n\
              mv .local away 2>/dev/null && echo MOVED\n\
              [ -z \"$1\" ] || mkdir .config/skillrun; ls -A\n",
         );
-        let home = place.text("home");
+        let home = env.text("home");
         let words = ["run", "../skill", "main.sh", "-w", &home];
-        let end = at_home(way, &place, &words);
+        let end = at_home(way, &env, &words);
         if way == Way::LandlockAsUser {
-            let message = "refused: `scripts/main.sh` cannot be held here: \
+            let message = "refused: `scripts/main.sh` cannot be confined here: \
                            `{root}/home/.local/state/skillrun` is a protected path inside a directory \
                            that the script may write, and without namespaces it cannot be read-only\n\
-                           hint: give the script a folder of its own as its workspace\n";
+                           hint: use a separate directory as the workspace\n";
             assert_eq!((end.stderr.as_str(), end.code), (message, 126));
             continue;
         }
@@ -250,14 +413,14 @@ fn a_home_is_a_workspace_like_any_other() {
         let stdout = format!("{held}.cache\n.config\n.local\nmade\n");
         let got = (end.stdout.as_str(), end.stderr.as_str(), end.code);
         assert_eq!(got, (stdout.as_str(), "", 0), "{way:?}");
-        assert_eq!(place.read("home/.config/other"), "y\n");
-        // What steers the next run is not there after this one.
-        let end = at_home(way, &place, &[&words[..], &["--", "plant"]].concat());
+        assert_eq!(env.read("home/.config/other"), "y\n");
+        // No file that would affect the next run exists after this one.
+        let end = at_home(way, &env, &[&words[..], &["--", "plant"]].concat());
         let warning = "warning: `{root}/home/.config/skillrun` is a protected path and appeared during the run; \
                        moved to `{root}/home/.config/skillrun.refused`\n";
         assert!(end.stderr.ends_with(warning), "{way:?}: {}", end.stderr);
         assert_eq!(end.code, 137, "{way:?}");
-        assert!(!place.path("home/.config/skillrun").exists());
+        assert!(!env.path("home/.config/skillrun").exists());
     }
 }
 
@@ -280,23 +443,23 @@ attempt('remove', lambda: os.rmdir(folder))
 attempt('beside', lambda: open(folder + '/beside', 'w').write('x'))
 ";
 
-fn a_folder_with_a_protected_file_stays_where_it_is() {
+fn a_folder_with_a_protected_file_cannot_be_moved() {
     for exists in [true, false] {
-        let place = Place::with_script(MOVE);
+        let env = TestEnv::with_script(MOVE);
         if exists {
-            place.write("workspace/a/project/skillrun.toml", "");
+            env.write("workspace/a/project/skillrun.toml", "");
         }
-        fs::create_dir_all(place.path("workspace/a")).unwrap();
+        fs::create_dir_all(env.path("workspace/a")).unwrap();
         let run = |protected: &str| {
             let host = Host::new(Settings {
                 cache: shared_cache().join("skillrun"),
-                audit: AuditLog::file(place.path("state/skillrun/audit.jsonl")),
-                approvals: Approvals::file(place.path("state/skillrun/approvals.db")),
-                sealed: vec![place.path("workspace").join(protected)],
+                audit: AuditLog::file(env.path("state/skillrun/audit.jsonl")),
+                approvals: Approvals::file(env.path("state/skillrun/approvals.db")),
+                protected: vec![env.path("workspace").join(protected)],
                 slots: None,
             });
-            let mut request = Request::typed(&skill(&place), "main.py");
-            request.workspace = Some(place.path("workspace"));
+            let mut request = Request::typed(&skill(&env), "main.py");
+            request.workspace = Some(env.path("workspace"));
             request.args = vec!["a/project".into()];
             let permit = permitted(&host, &Policy::default(), request);
             block_on(host.run(permit)).unwrap().stdout
@@ -305,24 +468,24 @@ fn a_folder_with_a_protected_file_stays_where_it_is() {
                     exchange: PermissionError EPERM\nlink: PermissionError EPERM\nremove: PermissionError EPERM\n\
                     beside: 1\n";
         assert_eq!(run("a/project/skillrun.toml"), held, "{exists}");
-        // The twin: the same folder, if something else is protected.
+        // The twin: the same folder, if another path is protected.
         let moves = "make: None\nrename: None\n";
         let got = run("other/skillrun.toml");
         assert!(got.starts_with(moves), "{exists}: {got}");
-        assert!(place.path("workspace/moved").is_dir());
+        assert!(env.path("workspace/moved").is_dir());
     }
 }
 
-/// The wasm tier refuses what the script does, and so has no need to end a run for what others do.
-fn a_skill_directory_made_by_another_program_ends_no_wasm_run() {
-    let place = Place::with_script(
+/// The wasm tier refuses what the script does, so it does not need to end a run for what other processes do.
+fn a_skill_directory_made_by_another_program_does_not_end_a_wasm_run() {
+    let env = TestEnv::with_script(
         "import os, sys\nprint('ready', flush=True)\nsys.stdin.readline()\n\
          try:\n    open('.agents/skills/x', 'w')\nexcept OSError as error:\n    print(type(error).__name__)\n",
     );
-    let end = meanwhile(&place, &["-w", "."], || {
-        place.write(".agents/skills/deploy/SKILL.md", "");
+    let end = meanwhile(&env, &["-w", "."], || {
+        env.write(".agents/skills/deploy/SKILL.md", "");
     });
     let got = (end.stdout.as_str(), end.stderr.as_str(), end.code);
     assert_eq!(got, ("PermissionError\n", "", 0));
-    assert!(place.path(".agents/skills/deploy/SKILL.md").exists());
+    assert!(env.path(".agents/skills/deploy/SKILL.md").exists());
 }

@@ -1,32 +1,32 @@
-//! What skillrun keeps for itself, and native scripts that see the folders around it.
+//! The files that skillrun keeps for itself, and native scripts that see the directories around them.
 
+use crate::env::TestEnv;
 use crate::folder::needs;
-use crate::place::Place;
 use libtest_mimic::Trial;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 
-/// All trials; ignored where there is no Perl, or nothing to hold it.
-pub(crate) fn trials() -> Vec<Trial> {
-    let all = listed::trials().into_iter();
-    all.map(|trial| needs(trial, "perl namespaces")).collect()
+/// All tests; ignored if there is no Perl, or it cannot be confined.
+pub(crate) fn tests() -> Vec<Trial> {
+    let all = listed::tests().into_iter();
+    all.map(|test| needs(test, "perl namespaces")).collect()
 }
 
 mod listed {
     use super::*;
 
-    trials! {
-        a_script_that_may_read_the_log_cannot_keep_others_from_writing_it,
-        runs_at_once_put_nothing_into_a_home_without_our_folders,
+    tests! {
+        a_script_that_may_read_the_log_cannot_block_its_writers,
+        concurrent_runs_create_nothing_in_a_home_without_our_directories,
     }
 }
 
-fn a_script_that_may_read_the_log_cannot_keep_others_from_writing_it() {
-    let place = Place::with_script("");
-    let end = place.run(&[]);
+fn a_script_that_may_read_the_log_cannot_block_its_writers() {
+    let env = TestEnv::with_script("");
+    let end = env.run(&[]);
     assert_eq!(end.code, 0, "{}", end.stderr);
-    place.write(
+    env.write(
         "skill/scripts/hold.pl",
         "use Fcntl ':flock';\n\
          for my $file (glob \"$ARGV[0]/*\") {\n\
@@ -36,7 +36,7 @@ fn a_script_that_may_read_the_log_cannot_keep_others_from_writing_it() {
          }\n\
          $| = 1; print \"ready\\n\"; sleep 100;\n",
     );
-    let state = place.text("state/skillrun");
+    let state = env.text("state/skillrun");
     let read = format!("read:{state}");
     let words = [
         "run",
@@ -49,7 +49,7 @@ fn a_script_that_may_read_the_log_cannot_keep_others_from_writing_it() {
         "--",
         &state,
     ];
-    let mut child = place.command(&words).spawn().unwrap();
+    let mut child = env.command(&words).spawn().unwrap();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let mut seen = Vec::new();
     loop {
@@ -65,11 +65,11 @@ fn a_script_that_may_read_the_log_cannot_keep_others_from_writing_it() {
         seen.contains(&"audit.lock Permission denied".to_owned()),
         "{seen:?}"
     );
-    let end = place.run(&[]);
+    let end = env.run(&[]);
     assert_eq!((end.stderr.as_str(), end.code), ("", 0));
     kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
-    assert_eq!(place.end_of_child(child).code, 130);
-    place.check_left_behind().unwrap();
+    assert_eq!(env.end_of_child(child).code, 130);
+    env.check_left_behind().unwrap();
 }
 
 const WAITS: [&str; 7] = [
@@ -82,17 +82,17 @@ const WAITS: [&str; 7] = [
     "home",
 ];
 
-/// Nothing is put into a home to keep a script from creating our folders there: neither during a run, nor after it,
-/// nor by runs at once.
-fn runs_at_once_put_nothing_into_a_home_without_our_folders() {
-    let place = Place::new();
-    place.write("skill/SKILL.md", crate::place::SKILL_MD);
-    place.write(
+/// Nothing is created in a home to prevent a script from creating our directories there: not during a run, not after it,
+/// and not by concurrent runs.
+fn concurrent_runs_create_nothing_in_a_home_without_our_directories() {
+    let env = TestEnv::new();
+    env.write("skill/SKILL.md", crate::env::SKILL_MD);
+    env.write(
         "skill/scripts/wait.pl",
         "$| = 1; opendir my $d, '.'; print join(' ', sort readdir $d), \"\\n\"; <STDIN>;\n",
     );
     let start = || {
-        let mut command = place.command(&WAITS);
+        let mut command = env.command(&WAITS);
         let mut child = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
         let input = child.stdin.take().unwrap();
         let mut line = String::new();
@@ -101,13 +101,13 @@ fn runs_at_once_put_nothing_into_a_home_without_our_folders() {
         assert_eq!(line, ". ..\n");
         (child, input)
     };
-    let entries = || fs::read_dir(place.path("home")).unwrap().count();
+    let entries = || fs::read_dir(env.path("home")).unwrap().count();
     let (first, first_input) = start();
     let (second, second_input) = start();
     assert_eq!(entries(), 0);
     for (child, input) in [(first, first_input), (second, second_input)] {
         drop(input);
-        let end = place.end_of_child(child);
+        let end = env.end_of_child(child);
         assert_eq!((end.stderr.as_str(), end.code), ("", 0));
         assert_eq!(entries(), 0);
     }

@@ -1,10 +1,10 @@
-//! Host calls that do not return: the run ends all the same, and so does the process.
+//! Host calls that do not return: the run and the process end nevertheless.
 //!
-//! A lease on a file makes whoever opens it wait in the kernel until the holder gives it up, without any
+//! A lease on a file makes any process that opens it wait in the kernel until the holder releases it, without any
 //! privilege and on a plain disk; a network or FUSE mount that hangs does the same.
 
+use crate::env::{SKILL_MD, TestEnv};
 use crate::library::{block_on, host_of, permitted, skill};
-use crate::place::{Place, SKILL_MD};
 use rustix::process::{Pid, Signal, kill_process};
 use skillrun::{Error, Limits, Live, Policy, Request, Status};
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -12,14 +12,14 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-trials! {
+tests! {
     a_host_call_that_hangs_ends_with_the_time_limit,
     a_file_without_a_lease_is_read,
     ctrl_c_ends_a_run_whose_host_call_hangs,
     ctrl_c_twice_ends_a_run_whose_host_call_hangs,
     ctrl_c_ends_a_marker_whose_host_call_hangs,
     ctrl_c_twice_ends_a_command_that_cannot_print,
-    a_guest_whose_call_returns_too_late_gets_no_further,
+    a_guest_whose_call_returns_too_late_does_not_continue,
     a_future_dropped_during_a_host_call_that_hangs_is_an_aborted_run,
 }
 
@@ -36,13 +36,13 @@ const SCRIPTS: [(&str, &str); 2] = [
 ];
 
 const WARNING: &str = "warning: a host call of the script did not return; \
-                       it may still take effect, and nothing after it\n";
+                       that call may still take effect, nothing after it will\n";
 
 /// A process that holds a lease on a file until it is dropped.
 struct Lease {
     child: Child,
     stdin: Option<ChildStdin>,
-    said: BufReader<ChildStdout>,
+    stdout: BufReader<ChildStdout>,
 }
 
 const HOLDER: &str = "\
@@ -66,20 +66,24 @@ impl Lease {
             .spawn()
             .unwrap();
         let stdin = child.stdin.take();
-        let said = BufReader::new(child.stdout.take().unwrap());
-        let mut lease = Self { child, stdin, said };
-        lease.hear("held\n");
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut lease = Self {
+            child,
+            stdin,
+            stdout,
+        };
+        lease.expect_line("held\n");
         lease
     }
 
-    /// Waits until somebody opens the file; the call waits from then on.
+    /// Waits until a process opens the file; from then on that call blocks.
     fn wait_until_wanted(&mut self) {
-        self.hear("wanted\n");
+        self.expect_line("wanted\n");
     }
 
-    fn hear(&mut self, expected: &str) {
+    fn expect_line(&mut self, expected: &str) {
         let mut line = String::new();
-        self.said.read_line(&mut line).unwrap();
+        self.stdout.read_line(&mut line).unwrap();
         assert_eq!(line, expected);
     }
 }
@@ -92,13 +96,13 @@ impl Drop for Lease {
     }
 }
 
-fn place(script: &str, source: &str) -> (Place, Lease) {
-    let place = Place::new();
-    place.write("skill/SKILL.md", SKILL_MD);
-    place.write(&format!("skill/scripts/{script}"), source);
-    let leased = place.write("workspace/leased", "text");
+fn env(script: &str, source: &str) -> (TestEnv, Lease) {
+    let env = TestEnv::new();
+    env.write("skill/SKILL.md", SKILL_MD);
+    env.write(&format!("skill/scripts/{script}"), source);
+    let leased = env.write("workspace/leased", "text");
     let lease = Lease::take(&leased);
-    (place, lease)
+    (env, lease)
 }
 
 fn words<'a>(script: &'a str, more: &[&'a str]) -> Vec<&'a str> {
@@ -109,41 +113,41 @@ fn words<'a>(script: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// The last event of the audit log and its status; the log must verify.
-fn recorded(place: &Place) -> (String, String) {
-    let log = skillrun::AuditFiles::of(place.path("state/skillrun/audit.jsonl"));
+fn recorded(env: &TestEnv) -> (String, String) {
+    let log = skillrun::AuditFiles::of(env.path("state/skillrun/audit.jsonl"));
     let verified = log.verify(None).unwrap();
     assert!(verified.findings.is_empty(), "{:?}", verified.findings);
-    let last = place.audit().pop().unwrap();
+    let last = env.audit().pop().unwrap();
     let text = |key: &str| last[key].as_str().unwrap_or_default().to_owned();
     (text("event"), text("status"))
 }
 
 fn a_host_call_that_hangs_ends_with_the_time_limit() {
     for (script, source) in SCRIPTS {
-        let (place, _lease) = place(script, source);
-        let end = place.end(&words(script, &["--timeout", "1s"]));
+        let (env, _lease) = env(script, source);
+        let end = env.end(&words(script, &["--timeout", "1s"]));
         assert_eq!(end.stdout, "ready\n");
         let stopped = format!(
-            "Timeout: stopped after 1s\n{WARNING}\
-             warning: `scripts/{script}` was stopped at its time limit of 1s\n"
+            "{WARNING}\
+             warning: `scripts/{script}` was stopped at its time limit of 1s (raise it with --timeout)\n"
         );
         assert_eq!((end.stderr.as_str(), end.code), (stopped.as_str(), 124));
         let expected = ("finished".into(), "timed_out".into());
-        assert_eq!(recorded(&place), expected);
-        assert!(!place.path("workspace/after").exists());
+        assert_eq!(recorded(&env), expected);
+        assert!(!env.path("workspace/after").exists());
     }
 }
 
 fn a_file_without_a_lease_is_read() {
     for (script, source) in SCRIPTS {
-        let (place, lease) = place(script, source);
+        let (env, lease) = env(script, source);
         drop(lease);
-        let end = place.end(&words(script, &[]));
+        let end = env.end(&words(script, &[]));
         let expected = ("ready\ntext\n", "", 0);
         let got = (end.stdout.as_str(), end.stderr.as_str(), end.code);
         assert_eq!(got, expected);
-        assert!(place.path("workspace/after").exists());
-        place.check_left_behind().unwrap();
+        assert!(env.path("workspace/after").exists());
+        env.check_left_behind().unwrap();
     }
 }
 
@@ -155,82 +159,82 @@ fn press(child: &Child) {
 fn press_until_it_ends(child: &mut Child) {
     while child.try_wait().unwrap().is_none() {
         press(child);
-        // Faster is taken for one press.
+        // Faster presses count as one.
         std::thread::sleep(Duration::from_millis(150));
     }
 }
 
 fn ctrl_c_ends_a_run_whose_host_call_hangs() {
     for (script, source) in SCRIPTS {
-        let (place, mut lease) = place(script, source);
-        let child = place.command(&words(script, &[])).spawn().unwrap();
+        let (env, mut lease) = env(script, source);
+        let child = env.command(&words(script, &[])).spawn().unwrap();
         lease.wait_until_wanted();
         press(&child);
-        let end = place.end_of_child(child);
+        let end = env.end_of_child(child);
         let got = (end.stdout.as_str(), end.stderr.as_str(), end.code);
         assert_eq!(got, ("ready\n", WARNING, 130));
         let expected = ("finished".into(), "cancelled".into());
-        assert_eq!(recorded(&place), expected);
+        assert_eq!(recorded(&env), expected);
     }
 }
 
 fn ctrl_c_twice_ends_a_run_whose_host_call_hangs() {
     for (script, source) in SCRIPTS {
-        let (place, mut lease) = place(script, source);
-        let mut child = place.command(&words(script, &[])).spawn().unwrap();
+        let (env, mut lease) = env(script, source);
+        let mut child = env.command(&words(script, &[])).spawn().unwrap();
         lease.wait_until_wanted();
         press_until_it_ends(&mut child);
-        assert_eq!(place.end_of_child(child).code, 130);
-        // Whether the second one comes before the first has stopped the run is for the machine to say.
-        let (event, status) = recorded(&place);
+        assert_eq!(env.end_of_child(child).code, 130);
+        // Whether the second press arrives before the first has stopped the run depends on the machine.
+        let (event, status) = recorded(&env);
         match event.as_str() {
             "aborted" => {}
             "finished" => assert_eq!(status, "cancelled"),
             other => panic!("{other}"),
         }
-        assert!(!place.path("workspace/after").exists());
+        assert!(!env.path("workspace/after").exists());
     }
 }
 
 fn ctrl_c_ends_a_marker_whose_host_call_hangs() {
     let (script, source) = SCRIPTS[0];
-    let (place, mut lease) = place(script, source);
+    let (env, mut lease) = env(script, source);
     let words = ["expand", "--skill", "./skill", "-w", "workspace", "-y"];
-    let mut command = place.command(&words);
+    let mut command = env.command(&words);
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     std::io::Write::write_all(&mut stdin, b"a !{scripts/main.py} b").unwrap();
     lease.wait_until_wanted();
     press(&child);
-    let end = place.end_of_child(child);
-    // Whether the text goes on before the process ends is for the machine to say.
+    let end = env.end_of_child(child);
+    // Whether more text arrives before the process ends depends on the machine.
     assert!(end.stdout.starts_with("a "), "{}", end.stdout);
     assert_eq!(end.code, 130);
     let expected = ("finished".into(), "cancelled".into());
-    assert_eq!(recorded(&place), expected);
+    assert_eq!(recorded(&env), expected);
     drop(stdin);
 }
 
-/// The output of `load` fills the pipe that nobody reads, and then the process waits for ever: nothing
-/// runs any more that could be stopped in order.
+/// The output of `load` fills the pipe that nothing reads, and then the process blocks for ever: nothing
+/// is running any more that could be stopped in order.
 fn ctrl_c_twice_ends_a_command_that_cannot_print() {
-    let place = Place::new();
-    // What a script prints is cut, and might fit into the pipe.
+    let env = TestEnv::new();
+    // The output of a script is truncated, and might fit into the pipe.
     let text = ["Run `scripts/main.py`.\n", &"Text.\n".repeat(50_000)].concat();
-    place.write("skill/SKILL.md", [SKILL_MD, &text].concat());
-    // Only what has run something receives signals.
-    place.write("skill/scripts/main.py", "print('ran')\n");
+    env.write("skill/SKILL.md", [SKILL_MD, &text].concat());
+    // Only a command that has run something receives signals.
+    env.write("skill/scripts/main.py", "print('ran')\n");
     let words = ["load", "-y", "./skill"];
-    let mut child = place.command(&words).spawn().unwrap();
+    let mut child = env.command(&words).spawn().unwrap();
     // It prints after everything has run.
     let mut first = [0];
     let mut stdout = child.stdout.take().unwrap();
     stdout.read_exact(&mut first).unwrap();
     press_until_it_ends(&mut child);
     drop(stdout);
-    let end = place.end_of_child(child);
+    let end = env.end_of_child(child);
     assert_eq!((end.stderr.as_str(), end.code), ("", 130));
-    place.check_left_behind().unwrap();
+    env.check_left_behind().unwrap();
 }
 
 fn one_second() -> Option<Limits> {
@@ -240,21 +244,21 @@ fn one_second() -> Option<Limits> {
     })
 }
 
-fn a_guest_whose_call_returns_too_late_gets_no_further() {
+fn a_guest_whose_call_returns_too_late_does_not_continue() {
     for (script, source) in SCRIPTS {
-        let (place, lease) = place(script, source);
+        let (env, lease) = env(script, source);
         // In the same language: each interpreter has slots of its own.
         let (next, says) = match script {
             "main.py" => ("next.py", "print('next')\n"),
             _ => ("next.js", "console.log('next')\n"),
         };
-        place.write(&format!("skill/scripts/{next}"), says);
-        // With one slot the next run finds out whether the thread has returned.
-        let host = host_of(&place, Some(1));
-        let skill = skill(&place);
+        env.write(&format!("skill/scripts/{next}"), says);
+        // With one slot, the next run finds out whether the thread has returned.
+        let host = host_of(&env, Some(1));
+        let skill = skill(&env);
         let run = |script: &str, workspace: bool, limits| {
             let request = Request {
-                workspace: workspace.then(|| place.path("workspace")),
+                workspace: workspace.then(|| env.path("workspace")),
                 limits,
                 ..Request::typed(&skill, script)
             };
@@ -269,7 +273,7 @@ fn a_guest_whose_call_returns_too_late_gets_no_further() {
         let Err(Error::Sandbox(why)) = run(next, false, None) else {
             panic!("it ran although no slot is free");
         };
-        assert_eq!(why, "the limit of 1 runs in hanging host calls is reached");
+        assert_eq!(why, "the limit of 1 runs stuck in host calls is reached");
         drop(lease);
         let outcome = loop {
             if let Ok(outcome) = run(next, false, None) {
@@ -277,17 +281,17 @@ fn a_guest_whose_call_returns_too_late_gets_no_further() {
             }
         };
         assert_eq!((outcome.stdout.as_str(), outcome.exit_code), ("next\n", 0));
-        assert!(!place.path("workspace/after").exists());
+        assert!(!env.path("workspace/after").exists());
     }
 }
 
 fn a_future_dropped_during_a_host_call_that_hangs_is_an_aborted_run() {
     let (script, source) = SCRIPTS[0];
-    let (place, mut lease) = place(script, source);
-    let host = host_of(&place, None);
+    let (env, mut lease) = env(script, source);
+    let host = host_of(&env, None);
     let request = Request {
-        workspace: Some(place.path("workspace")),
-        ..Request::typed(&skill(&place), script)
+        workspace: Some(env.path("workspace")),
+        ..Request::typed(&skill(&env), script)
     };
     let permit = permitted(&host, &Policy::default(), request);
     block_on(async {
@@ -302,5 +306,5 @@ fn a_future_dropped_during_a_host_call_that_hangs_is_an_aborted_run() {
         }
     });
     let expected = ("aborted".into(), String::new());
-    assert_eq!(recorded(&place), expected);
+    assert_eq!(recorded(&env), expected);
 }

@@ -1,17 +1,17 @@
-//! `docs/threat-model.md` names the test that tries each promise: here those names are looked up, so that no promise
+//! `docs/threat-model.md` names the test for each promise. This test looks the names up, so that no promise
 //! outlives its test.
 //!
-//! In the last column of a table whose head ends in `tried by`, a name in backticks is a test of this binary, the
-//! beginning of some if it ends in `…`, a unit test as `unit/NAME`, or a fuzz target as `fuzz/NAME`.
+//! In the last column of a table whose header ends in `tried by`, a name in backticks is a test of this binary, the
+//! beginning of several if it ends in `…`, a unit test as `unit/NAME`, or a fuzz target as `fuzz/NAME`.
 
 use libtest_mimic::{Failed, Trial};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The one test, which knows the names of all the others.
-pub(crate) fn trials(names: Vec<String>) -> Vec<Trial> {
+/// The one test, which gets the names of all others.
+pub(crate) fn tests(names: Vec<String>) -> Vec<Trial> {
     vec![Trial::test(
-        "every_promise_of_the_threat_model_names_a_test_that_is_there",
+        "every_promise_of_the_threat_model_names_an_existing_test",
         move || check(&names),
     )]
 }
@@ -19,7 +19,7 @@ pub(crate) fn trials(names: Vec<String>) -> Vec<Trial> {
 fn check(names: &[String]) -> Result<(), Failed> {
     let text = fs::read_to_string(top().join("docs/threat-model.md"))?;
     let promises = promises(&text);
-    // A document whose tables are not found would promise anything.
+    // If the tables were not found, any document would pass.
     if promises.len() < 30 {
         return Err(format!("only {} promises were found", promises.len()).into());
     }
@@ -55,7 +55,7 @@ fn top() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The first cell and the names in the last of each row of the tables that say what tries a promise.
+/// The first cell and the names in the last cell of each row of the tables with tests.
 fn promises(text: &str) -> Vec<(&str, Vec<&str>)> {
     let mut all = Vec::new();
     let mut in_table = false;
@@ -78,7 +78,7 @@ fn promises(text: &str) -> Vec<(&str, Vec<&str>)> {
     all
 }
 
-/// The lines of unit tests' functions in all sources below a folder.
+/// The lines with the functions of unit tests in all sources below a folder.
 fn units(folder: &Path) -> std::io::Result<String> {
     let mut all = String::new();
     for entry in fs::read_dir(folder)? {
@@ -93,7 +93,7 @@ fn units(folder: &Path) -> std::io::Result<String> {
                     all += line;
                     all.push('\n');
                 }
-                // Between the mark and the function there may be comments and other marks.
+                // Between the attribute and the function there may be comments and other attributes.
                 after_test = line.starts_with("#[test]")
                     || (after_test && (line.starts_with('#') || line.starts_with("//")));
             }

@@ -1,8 +1,8 @@
-//! One line of a `command` or `setup` file as words, the way a shell would split it, without
-//! anything a shell would expand.
+//! Splits one line of a `command` or `setup` file into words as a shell would, without
+//! any expansion.
 
-/// Splits at spaces outside quotes. `'…'` is taken as it is; outside of it `\n`, `\t`, `\0`, `\xHH`
-/// and `\` before anything else mean what they mean elsewhere.
+/// Splits at spaces outside quotes. `'…'` is literal; outside it `\n`, `\t`, `\0`, `\xHH`
+/// and `\` before any other character have their usual meaning.
 pub(crate) fn split(line: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut word: Option<Vec<u8>> = None;

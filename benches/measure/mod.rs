@@ -1,18 +1,18 @@
-//! What the benchmarks share: a place to run in, samples taken in turn, and a plain table.
+//! Shared parts of the benchmarks: an environment, samples taken in turn, and a plain table.
 //!
-//! A shared machine is never quiet, so a time alone says little. What is compared is measured in
-//! turn within one run, so that a slow moment strikes all sides alike, and printed as a ratio; times
-//! stand beside it for orientation. Nothing here fails because something was slow.
+//! A shared machine is never quiet, so a time alone says little. The sides of a comparison are measured in
+//! turn within one run, so that a slow moment affects all of them, and printed as a ratio, with the times
+//! beside it for orientation. Nothing here fails because something was slow.
 
 #![expect(dead_code, reason = "each benchmark uses its part of this")]
 
+pub(crate) mod env;
 pub(crate) mod peer;
-pub(crate) mod place;
 
-/// What a benchmark could not do.
+/// The result of a benchmark, with any error.
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// Prints what is measured; false if this is a test run, in which nothing is.
+/// Prints what is measured. Returns false in a test run, which measures nothing.
 pub(crate) fn begin(name: &str, what: &str) -> bool {
     let asked = std::env::args().any(|arg| arg == "--bench");
     if asked {
@@ -21,7 +21,7 @@ pub(crate) fn begin(name: &str, what: &str) -> bool {
     asked
 }
 
-/// Measured values, in order of size.
+/// Measured values, sorted.
 #[derive(Debug, Clone)]
 pub(crate) struct Samples(Vec<f64>);
 
@@ -59,8 +59,8 @@ impl Samples {
     }
 }
 
-/// Runs each of `sides` once per round, after one round that does not count. Each round begins with
-/// another side, so that none always follows the same one.
+/// Runs each of `sides` once per round, after one warm-up round. Each round begins with
+/// another side, so that no side always follows the same one.
 pub(crate) fn in_turn<T>(
     sides: usize,
     rounds: usize,
@@ -79,7 +79,7 @@ pub(crate) fn in_turn<T>(
     Ok(all)
 }
 
-/// The mean that suits ratios.
+/// The geometric mean, which suits ratios.
 pub(crate) fn geometric_mean(values: &[f64]) -> f64 {
     let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
     mean(&logs).exp()

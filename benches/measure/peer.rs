@@ -1,6 +1,6 @@
-//! The interpreters of this machine, and what a process costs.
+//! The interpreters of this machine, and the cost of a process.
 
-use super::place::Place;
+use super::env::BenchEnv;
 use super::{Result, Samples, in_turn};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -11,12 +11,12 @@ use std::time::Instant;
 pub(crate) struct Peer {
     pub(crate) path: PathBuf,
     pub(crate) version: String,
-    /// What it is started with before the script.
+    /// The arguments before the script.
     pub(crate) flags: &'static [&'static str],
 }
 
 impl Peer {
-    /// Whether it can run the script: types are taken off by Node 24 and newer.
+    /// Whether it can run the script: Node 24 and newer strip types.
     pub(crate) fn runs(&self, script: &str) -> bool {
         let major = self.version.split('.').next();
         let major = major.and_then(|number| number.parse::<u32>().ok());
@@ -30,7 +30,7 @@ impl Peer {
     }
 }
 
-/// A language, and how to ask a program which interpreter of it it is.
+/// A language, and how to ask a program which interpreter it is.
 struct Kind {
     program: &'static str,
     question: [&'static str; 2],
@@ -58,7 +58,7 @@ pub(crate) fn nodes() -> Vec<Peer> {
     all(&NODE)
 }
 
-/// Each by the program it really is: a shim in front of it would be measured too.
+/// Each by the path of the real program: a shim in front of it would be measured too.
 fn all(kind: &Kind) -> Vec<Peer> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut found: Vec<Peer> = Vec::new();
@@ -94,20 +94,20 @@ fn all(kind: &Kind) -> Vec<Peer> {
     found
 }
 
-/// The python3 that starts fastest: the one to be measured against. An installation may load things
-/// of its own at every start.
-pub(crate) fn fastest_python(place: &Place) -> Result<Option<Peer>> {
-    fastest(place, pythons(), "hello.py")
+/// The python3 that starts fastest, which is the fair one to compare with. An installation may load
+/// packages of its own at every start.
+pub(crate) fn fastest_python(env: &BenchEnv) -> Result<Option<Peer>> {
+    fastest(env, pythons(), "hello.py")
 }
 
 /// The node that starts fastest.
-pub(crate) fn fastest_node(place: &Place) -> Result<Option<Peer>> {
-    fastest(place, nodes(), "hello.js")
+pub(crate) fn fastest_node(env: &BenchEnv) -> Result<Option<Peer>> {
+    fastest(env, nodes(), "hello.js")
 }
 
-fn fastest(place: &Place, found: Vec<Peer>, hello: &str) -> Result<Option<Peer>> {
+fn fastest(env: &BenchEnv, found: Vec<Peer>, hello: &str) -> Result<Option<Peer>> {
     let spent = in_turn(found.len(), 9, |side| {
-        spend(place.run_native(&found[side], hello))
+        spend(env.run_native(&found[side], hello))
     })?;
     let p50 = |spent: &[f64]| Samples::new(spent.to_vec()).p50();
     let best = found

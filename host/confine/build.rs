@@ -1,6 +1,6 @@
-//! Builds the keeper for the target and leaves it where the library embeds it.
+//! Builds the supervisor for the target and puts it where the library embeds it.
 //!
-//! It is linked statically where the machine can, so that it starts without a loader.
+//! It is linked statically where possible, so that it starts without a dynamic loader.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,10 @@ use std::process::Command;
 fn main() -> Result<(), String> {
     let here = PathBuf::from(variable("CARGO_MANIFEST_DIR")?);
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed={}", here.join("keeper").display());
+    println!(
+        "cargo::rerun-if-changed={}",
+        here.join("supervisor").display()
+    );
     if variable("CARGO_CFG_TARGET_OS")? != "linux" {
         return Ok(());
     }
@@ -17,22 +20,22 @@ fn main() -> Result<(), String> {
     let target = variable("TARGET")?;
     let built = build(&here, &out, &target, "-C target-feature=+crt-static")
         .or_else(|_| build(&here, &out, &target, ""))?;
-    let keeper = out.join("keeper.elf");
-    std::fs::copy(&built, &keeper)
+    let supervisor = out.join("supervisor.elf");
+    std::fs::copy(&built, &supervisor)
         .map_err(|error| format!("copy `{}`: {error}", built.display()))?;
     Ok(())
 }
 
 fn build(here: &Path, out: &Path, target: &str, flags: &str) -> Result<PathBuf, String> {
-    let folder = out.join("keeper");
+    let folder = out.join("supervisor");
     let output = Command::new(variable("CARGO")?)
-        .args(["build", "--quiet", "--profile", "keeper", "--locked"])
-        .args(["--bin", "skillrun-keeper", "--target", target])
+        .args(["build", "--quiet", "--profile", "supervisor", "--locked"])
+        .args(["--bin", "skillrun-supervisor", "--target", target])
         .arg("--manifest-path")
-        .arg(here.join("keeper/Cargo.toml"))
+        .arg(here.join("supervisor/Cargo.toml"))
         .arg("--target-dir")
         .arg(&folder)
-        // What holds for the package being built need not hold for this one.
+        // Flags for the package being built do not apply to this one.
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
         .env_remove("RUSTC_WORKSPACE_WRAPPER")
         .env("RUSTFLAGS", flags)
@@ -40,9 +43,9 @@ fn build(here: &Path, out: &Path, target: &str, flags: &str) -> Result<PathBuf, 
         .map_err(|error| format!("start cargo: {error}"))?;
     if !output.status.success() {
         let errors = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("the keeper was not built:\n{errors}"));
+        return Err(format!("the supervisor was not built:\n{errors}"));
     }
-    Ok(folder.join(target).join("keeper/skillrun-keeper"))
+    Ok(folder.join(target).join("supervisor/skillrun-supervisor"))
 }
 
 fn variable(name: &str) -> Result<String, String> {

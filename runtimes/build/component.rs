@@ -1,4 +1,4 @@
-//! Makes a component of a core module, by the world that its `wit` folder describes.
+//! Turns a core module into a component with the world that its `wit` directory describes.
 
 use crate::tools::{Failure, READY_MADE, Result};
 use std::path::Path;
@@ -6,10 +6,10 @@ use wasi_preview1_component_adapter_provider::{
     WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME as PREVIEW1, WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER,
 };
 
-/// `world` is the guest's name; what the module imports of WASI preview 1 becomes WASI 0.2.
+/// Encodes `module` as a component. `world` is the guest's name. Imports of WASI preview 1 become WASI 0.2.
 pub(crate) fn encode(module: Vec<u8>, wit: &Path, world: &str) -> Result<Vec<u8>> {
     try_encode(module, wit, world).map_err(|error| Failure {
-        what: format!("cannot make a component of the guest `{world}`: {error:#}"),
+        what: format!("cannot turn the guest `{world}` into a component: {error:#}"),
         hints: vec![READY_MADE.into()],
     })
 }

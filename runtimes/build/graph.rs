@@ -1,4 +1,4 @@
-//! A component's core modules and how they are wired to each other.
+//! The core modules of a component and how they are linked to each other.
 
 use anyhow::{Context as _, Result, bail, ensure};
 use std::collections::HashMap;
@@ -8,13 +8,13 @@ use wasmparser::{
     Instance, KnownCustom, Name, Operator, Parser, Payload, TypeRef,
 };
 
-/// Functions inside a library whose names begin so give way to the ones of the same name that another
-/// library exports: that is how the interpreter gets another SQLite than it was linked with.
+/// Functions of a library whose names have this prefix are replaced by the functions of the same name that another
+/// library exports. So the interpreter gets another SQLite than the one it was linked with.
 const REPLACED: &str = "sqlite3_";
-/// The object file that gave way is the last of its library; it begins with the first function whose name begins so.
+/// The object file that is replaced is the last of its library. It starts at the first function with this prefix.
 const OBJECT: &str = "sqlite3";
 
-/// The index spaces of a core module that others can import from.
+/// The index spaces of a core module from which other modules can import.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Space {
     Func,
@@ -35,7 +35,7 @@ impl Space {
     }
 }
 
-/// Where something in one of the component's core index spaces comes from.
+/// The origin of an item in one of the component's core index spaces.
 #[derive(Clone)]
 pub(crate) enum Origin {
     /// An export of a core instance.
@@ -45,31 +45,31 @@ pub(crate) enum Origin {
 }
 
 /// A core instance of the component.
-pub(crate) enum Wired<'a> {
-    /// A module with the instances that satisfy its imports.
-    Module(Box<Library<'a>>, HashMap<String, usize>),
-    /// A bundle of what other instances export.
+pub(crate) enum CoreInstance<'a> {
+    /// A module, with the instances that satisfy its imports.
+    Module(Box<CoreModule<'a>>, HashMap<String, usize>),
+    /// A bundle of exports of other instances.
     Bundle(HashMap<String, Origin>),
-    /// wit-component's helpers for calls that need memory: encoding makes new ones.
+    /// wit-component's helpers for calls that need memory. Encoding the merged module makes new ones.
     Shim,
 }
 
 /// The core instances of a component, and what it exports of them.
 pub(crate) struct Graph<'a> {
-    instances: Vec<Wired<'a>>,
-    /// What each slot of a shim really calls.
+    instances: Vec<CoreInstance<'a>>,
+    /// What each slot of a shim calls.
     slots: HashMap<String, Origin>,
-    /// Functions that give way to others, each as an instance and a place among its own.
+    /// Replaced functions and their replacements, each as an instance and an index among its defined functions.
     replaced: HashMap<(usize, u32), (usize, u32)>,
-    /// Functions of an instance that nothing calls any more. The first of them stays, as the one that
-    /// stands for all of them in tables.
+    /// Functions of an instance that nothing calls any more. The first one is kept as a stand-in for all of them
+    /// in tables.
     dropped: HashMap<usize, Range<u32>>,
     /// What the merged module has to export, by name.
     pub(crate) exports: Vec<(String, Space, Origin)>,
 }
 
 /// A core module, read once.
-pub(crate) struct Library<'a> {
+pub(crate) struct CoreModule<'a> {
     pub(crate) types: Vec<wasmparser::RecGroup>,
     pub(crate) imports: Vec<wasmparser::Import<'a>>,
     pub(crate) functions: Vec<u32>,
@@ -81,11 +81,11 @@ pub(crate) struct Library<'a> {
     pub(crate) elements: Vec<wasmparser::Element<'a>>,
     pub(crate) code: Vec<FunctionBody<'a>>,
     pub(crate) data: Vec<wasmparser::Data<'a>>,
-    /// The names that functions carry for those who debug them.
+    /// Function names from the name section.
     names: Vec<(u32, &'a str)>,
 }
 
-impl<'a> Library<'a> {
+impl<'a> CoreModule<'a> {
     fn read(bytes: &'a [u8]) -> Result<Self> {
         let mut library = Self {
             types: vec![],
@@ -266,27 +266,27 @@ impl<'a> Graph<'a> {
                         let from = origin(Space::of(export.kind)?, export.index)?;
                         bundle.insert(export.name.to_owned(), from);
                     }
-                    Wired::Bundle(bundle)
+                    CoreInstance::Bundle(bundle)
                 }
                 Instance::Instantiate { module_index, args } => {
                     let bytes = modules
                         .get(module_index as usize)
                         .context("no such module")?;
-                    let library = Library::read(bytes)?;
+                    let library = CoreModule::read(bytes)?;
                     let args: HashMap<String, usize> = args
                         .iter()
                         .map(|a| (a.name.to_owned(), a.index as usize))
                         .collect();
                     match helper(&library) {
-                        None => Wired::Module(Box::new(library), args),
-                        Some(Helper::Shim) => Wired::Shim,
+                        None => CoreInstance::Module(Box::new(library), args),
+                        Some(Helper::Shim) => CoreInstance::Shim,
                         Some(Helper::Fixup) => {
                             let filled = args.get("").and_then(|&index| instances.get(index));
-                            let Some(Wired::Bundle(bundle)) = filled else {
+                            let Some(CoreInstance::Bundle(bundle)) = filled else {
                                 bail!("the shim's slots are not filled from a bundle");
                             };
                             slots.extend(bundle.clone());
-                            Wired::Shim
+                            CoreInstance::Shim
                         }
                     }
                 }
@@ -341,7 +341,7 @@ impl<'a> Graph<'a> {
         Ok(graph)
     }
 
-    /// Finds what gives way to what, by [`REPLACED`].
+    /// Finds the functions to replace and their replacements, by [`REPLACED`].
     fn replacements(&self) -> Result<HashMap<(usize, u32), (usize, u32)>> {
         let mut offered = HashMap::new();
         for (instance, library) in self.libraries() {
@@ -356,7 +356,7 @@ impl<'a> Graph<'a> {
         for (instance, library) in self.libraries() {
             let imported = library.imported(Space::Func);
             for &(index, name) in &library.names {
-                let Some(&(other, place)) = offered.get(name) else {
+                let Some(&(other, defined)) = offered.get(name) else {
                     continue;
                 };
                 if other == instance || index < imported {
@@ -364,21 +364,21 @@ impl<'a> Graph<'a> {
                 }
                 let (from, _) = self.library(other)?;
                 ensure!(
-                    library.function_type(index - imported)? == from.function_type(place)?,
-                    "`{name}` has another type than the function that takes its place"
+                    library.function_type(index - imported)? == from.function_type(defined)?,
+                    "`{name}` has another type than its replacement"
                 );
-                replaced.insert((instance, index - imported), (other, place));
+                replaced.insert((instance, index - imported), (other, defined));
             }
         }
         ensure!(
             offered.is_empty() || !replaced.is_empty(),
-            "no library has a function that begins with `{REPLACED}`"
+            "no library has a function whose name starts with `{REPLACED}`"
         );
         Ok(replaced)
     }
 
-    /// Finds what nothing needs any more, by [`OBJECT`]. That nothing calls it is checked when the calls
-    /// are written.
+    /// Finds the functions that are not needed any more, by [`OBJECT`]. That nothing calls them is checked when
+    /// the calls are written.
     fn dropped(&self) -> Result<HashMap<usize, Range<u32>>> {
         let mut dropped = HashMap::new();
         for &(instance, _) in self.replaced.keys() {
@@ -389,40 +389,42 @@ impl<'a> Graph<'a> {
                 .iter()
                 .filter(|(index, name)| *index >= imported && name.starts_with(OBJECT))
                 .map(|(index, _)| index - imported);
-            let first = object.min().context("nothing gave way")?;
+            let first = object.min().context("nothing was replaced")?;
             let exported = library.exports.values().any(|&(space, index)| {
                 space == Space::Func && index >= imported && index - imported >= first
             });
-            ensure!(!exported, "what gave way is not the last of its library");
+            ensure!(
+                !exported,
+                "the replaced object is not the last of its library"
+            );
             dropped.insert(instance, first..u32::try_from(library.functions.len())?);
         }
-        for &(instance, place) in self.replaced.keys() {
+        for &(instance, defined) in self.replaced.keys() {
             ensure!(
-                dropped[&instance].contains(&place),
-                "a function that gave way lies elsewhere"
+                dropped[&instance].contains(&defined),
+                "a replaced function is outside the replaced object"
             );
         }
         Ok(dropped)
     }
 
-    /// Whether this function stands for all that gave way.
+    /// Whether this function is the stand-in for the dropped ones.
     pub(crate) fn is_stand_in(&self, instance: usize, defined: u32) -> bool {
         self.dropped
             .get(&instance)
             .is_some_and(|dropped| dropped.start == defined)
     }
 
-    /// Where a function is among those of its instance that are left; `None` if it gave way.
-    pub(crate) fn left(&self, instance: usize, defined: u32) -> Option<u32> {
+    /// The index of a function among those of its instance that are kept; `None` if it was dropped.
+    pub(crate) fn kept_index(&self, instance: usize, defined: u32) -> Option<u32> {
         match self.dropped.get(&instance) {
             Some(dropped) if dropped.contains(&defined) => None,
-            Some(dropped) if defined >= dropped.end => Some(defined - (dropped.len() as u32 - 1)),
             _ => Some(defined),
         }
     }
 
-    /// How many functions of an instance are left, the stand-in among them.
-    pub(crate) fn functions_left(&self, instance: usize) -> Result<usize> {
+    /// The number of functions of an instance that are kept, including the stand-in.
+    pub(crate) fn kept_functions(&self, instance: usize) -> Result<usize> {
         let (library, _) = self.library(instance)?;
         let dropped = self
             .dropped
@@ -431,17 +433,17 @@ impl<'a> Graph<'a> {
         Ok(library.functions.len() - dropped)
     }
 
-    /// Where the stand-in of an instance is.
+    /// The index of the stand-in of an instance.
     pub(crate) fn stand_in(&self, instance: usize) -> Option<u32> {
         self.dropped.get(&instance).map(|dropped| dropped.start)
     }
 
-    pub(crate) fn libraries(&self) -> impl Iterator<Item = (usize, &Library<'a>)> {
+    pub(crate) fn libraries(&self) -> impl Iterator<Item = (usize, &CoreModule<'a>)> {
         self.instances
             .iter()
             .enumerate()
-            .filter_map(|(index, wired)| match wired {
-                Wired::Module(library, _) => Some((index, library.as_ref())),
+            .filter_map(|(index, instance)| match instance {
+                CoreInstance::Module(library, _) => Some((index, library.as_ref())),
                 _ => None,
             })
     }
@@ -449,14 +451,14 @@ impl<'a> Graph<'a> {
     pub(crate) fn library(
         &self,
         instance: usize,
-    ) -> Result<(&Library<'a>, &HashMap<String, usize>)> {
+    ) -> Result<(&CoreModule<'a>, &HashMap<String, usize>)> {
         match self.instances.get(instance) {
-            Some(Wired::Module(library, args)) => Ok((library, args)),
+            Some(CoreInstance::Module(library, args)) => Ok((library, args)),
             _ => bail!("core instance {instance} is not a module"),
         }
     }
 
-    /// Where an import of an instance really comes from, or `None` for the component's own imports.
+    /// The export that satisfies an import of an instance, or `None` for the component's own imports.
     pub(crate) fn satisfy(
         &self,
         instance: usize,
@@ -467,7 +469,7 @@ impl<'a> Graph<'a> {
             .get(import.module)
             .with_context(|| format!("no instance for `{}`", import.module))?;
         let origin = match &self.instances[*from] {
-            Wired::Bundle(bundle) => bundle
+            CoreInstance::Bundle(bundle) => bundle
                 .get(import.name)
                 .cloned()
                 .with_context(|| format!("no `{}` in `{}`", import.name, import.module))?,
@@ -480,12 +482,12 @@ impl<'a> Graph<'a> {
         match origin {
             Origin::Lowered => Ok(None),
             Origin::Export(instance, name) => match &self.instances[instance] {
-                Wired::Module(..) => Ok(Some((instance, name))),
-                Wired::Shim => match self.slots.get(&name) {
+                CoreInstance::Module(..) => Ok(Some((instance, name))),
+                CoreInstance::Shim => match self.slots.get(&name) {
                     Some(origin) => self.through_shim(origin.clone()),
                     None => Ok(None),
                 },
-                Wired::Bundle(bundle) => {
+                CoreInstance::Bundle(bundle) => {
                     let origin = bundle.get(&name).cloned();
                     self.through_shim(origin.with_context(|| format!("no `{name}` in a bundle"))?)
                 }
@@ -493,7 +495,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Follows imports until something defined: its instance and its place among the defined ones.
+    /// Follows imports to a definition: its instance and its index among the defined items.
     pub(crate) fn definition(
         &self,
         instance: usize,
@@ -504,11 +506,11 @@ impl<'a> Graph<'a> {
         let imported = library.imported(space);
         if index >= imported {
             let own = (instance, index - imported);
-            let (instance, place) = match space {
+            let (instance, defined) = match space {
                 Space::Func => *self.replaced.get(&own).unwrap_or(&own),
                 _ => own,
             };
-            return Ok(Found::Defined(instance, place));
+            return Ok(Found::Defined(instance, defined));
         }
         let import = library.import(space, index).context("no such import")?;
         match self.satisfy(instance, import)? {
@@ -525,7 +527,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The value of a constant expression, as far as it is made of 32-bit integers.
+    /// The value of a constant expression, if it consists of 32-bit integers.
     pub(crate) fn constant(
         &self,
         instance: usize,
@@ -562,9 +564,9 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// What an index of a module stands for.
+/// What an index of a module refers to.
 pub(crate) enum Found<'g, 'a> {
-    /// Defined by an instance, at this place among its own.
+    /// Defined by an instance, at this index among its own items.
     Defined(usize, u32),
     /// An import of the component.
     Import(&'g wasmparser::Import<'a>),
@@ -575,9 +577,9 @@ enum Helper {
     Fixup,
 }
 
-/// Recognises the two modules that wit-component makes around calls which need memory: the shim
-/// exports a table `$imports` and functions with numbers for names; the fixup fills that table.
-fn helper(library: &Library<'_>) -> Option<Helper> {
+/// Recognises the two modules that wit-component generates for calls that need memory: the shim exports a table
+/// `$imports` and functions with numbers as names; the fixup fills that table.
+fn helper(library: &CoreModule<'_>) -> Option<Helper> {
     if library.exports.contains_key("$imports") {
         return Some(Helper::Shim);
     }

@@ -1,11 +1,12 @@
-//! The recipe of `javascript.wasm`.
+//! The recipe for `javascript.wasm`.
 //!
-//! QuickJS-ng and the binding in `javascript/engine` are compiled to one core module; the Node layer in
-//! `javascript/node` is bundled with the packages it uses and evaluated once; what the memory holds then
-//! becomes the module's. An adapter turns the module's WASI preview 1 into the WASI 0.2 that the
-//! host offers to every guest. The same inputs give the same bytes.
+//! QuickJS-ng and the binding in `javascript/engine` are compiled to one core module. The Node layer in
+//! `javascript/node` is bundled with the packages it uses and evaluated once; the resulting memory becomes
+//! the initial memory of the module. An adapter turns the module's WASI preview 1 into the WASI 0.2 that the
+//! host offers to every guest. The same inputs produce the same bytes.
 
 use crate::component::encode;
+use crate::patch::apply;
 use crate::snapshot::snapshot;
 use crate::tools::{
     Failure, Inputs, READY_MADE, Result, Tools, copy, crate_source, create, entries, read, remove,
@@ -13,7 +14,7 @@ use crate::tools::{
 };
 use std::path::{Path, PathBuf};
 
-/// Of QuickJS-ng, as the crate in `sources/Cargo.lock` carries it.
+/// The version of QuickJS-ng in the crate that `sources/Cargo.lock` pins.
 pub(crate) const VERSION: &str = "0.18.0";
 
 const COMPILER: [&str; 13] = [
@@ -32,7 +33,7 @@ const COMPILER: [&str; 13] = [
     "-w",
 ];
 
-/// The stack in linear memory is the one the engine measures; the host's own must be larger.
+/// The interpreter measures the stack in linear memory; the host's own stack must be larger.
 const LINKER: [&str; 7] = [
     "-target",
     "wasm32-wasi",
@@ -55,7 +56,7 @@ pub(crate) fn make(source: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> 
     command
         .arg(recipe.join("build/snapshot.mjs"))
         .args([&engine, &bundle, &memory]);
-    run(command, &["the Node layer could not be evaluated"])?;
+    run(command, "evaluate the Node layer", &[])?;
     let module = snapshot(&read(&engine)?, read(&memory)?, &["_initialize", "prepare"]);
     let module = module.map_err(|error| Failure {
         what: format!(
@@ -70,12 +71,12 @@ pub(crate) fn make(source: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> 
     Ok(component)
 }
 
-/// Compiles the engine, unless it was made before from the same.
+/// Compiles the engine, unless it exists and its inputs have not changed.
 fn engine(source: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> {
     let crate_ = crate_source(&source.join("sources/Cargo.toml"), "libquickjs-ng-sys")?;
     let quickjs = crate_.join("embed/quickjs");
     let own = source.join("javascript/engine");
-    // `quickjs.c` is taken in by our `interpreter.c`.
+    // Our `interpreter.c` includes `quickjs.c`.
     let mut units: Vec<PathBuf> = ["libregexp.c", "libunicode.c", "dtoa.c"]
         .iter()
         .map(|name| quickjs.join(name))
@@ -87,7 +88,11 @@ fn engine(source: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> {
     let zones = source.join("javascript/build/zones.mjs");
     let tzdata = tools.packages()?.join("tzdata");
     let engine = out.join("engine.wasm");
-    let steps = concat!(include_str!("javascript.rs"), include_str!("tools.rs"));
+    let steps = concat!(
+        include_str!("javascript.rs"),
+        include_str!("patch.rs"),
+        include_str!("tools.rs")
+    );
     Inputs::new(steps)
         .folder(&quickjs)?
         .folder(&own)?
@@ -95,14 +100,14 @@ fn engine(source: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> {
         .file(&source.join("requirements.txt"))?
         .make(&engine, || {
             create(&changed)?;
-            let interpreter = change(
+            let interpreter = patch(
                 &read(&quickjs.join("quickjs.c"))?,
-                &read(&own.join("quickjs.changes"))?,
+                &read(&own.join("quickjs.patch"))?,
             )?;
             write(&changed.join("quickjs.c"), interpreter.as_bytes())?;
             let mut command = tools.node()?;
             command.arg(zones).args([&tzdata, &changed.join("zones.h")]);
-            run(command, &["the time zones could not be packed"])?;
+            run(command, "pack the time zones", &[])?;
             let mut link = tools.zig("cc");
             link.args(LINKER).arg("-o").arg(&engine);
             for unit in units {
@@ -121,42 +126,28 @@ fn engine(source: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> {
                     .arg(&unit)
                     .arg("-o")
                     .arg(&object);
-                run(command, &["the JavaScript engine could not be compiled"])?;
+                run(command, "compile the JavaScript engine", &[])?;
                 link.arg(object);
             }
-            run(link, &["the JavaScript engine could not be linked"])?;
+            run(link, "link the JavaScript engine", &[])?;
             Ok(())
         })?;
     Ok(engine)
 }
 
-/// Applies `quickjs.changes`, whose head says how it is written.
-fn change(source: &[u8], changes: &[u8]) -> Result<String> {
+/// Applies `quickjs.patch` to the interpreter.
+fn patch(source: &[u8], patch: &[u8]) -> Result<String> {
     let failed = |what: String| Failure {
-        what: format!("cannot apply quickjs.changes: {what}"),
+        what: format!("cannot apply quickjs.patch: {what}"),
         hints: vec![READY_MADE.into()],
     };
-    let text = |bytes: &[u8]| {
-        String::from_utf8(bytes.to_owned()).map_err(|error| failed(error.to_string()))
-    };
-    let (mut source, changes) = (text(source)?, text(changes)?);
-    for change in changes.split("\n<<<\n").skip(1) {
-        let parts = change
-            .split_once("===\n")
-            .and_then(|(old, rest)| Some((old, rest.split_once(">>>")?.0)));
-        let (old, new) = parts.ok_or_else(|| failed(format!("not a change:\n{change}")))?;
-        let count = source.matches(old).count();
-        if count != 1 {
-            return Err(failed(format!("this occurs {count} times:\n{old}")));
-        }
-        source = source.replace(old, new);
-    }
-    Ok(source)
+    let text = |bytes| std::str::from_utf8(bytes).map_err(|error| failed(error.to_string()));
+    apply(text(source)?, text(patch)?).map_err(failed)
 }
 
-/// Installs the packages of the Node layer by its lock file, and bundles both.
+/// Installs the packages of the Node layer from its lock file, and bundles both.
 fn bundle(recipe: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> {
-    // Packages are installed beside the sources that import them: into a copy.
+    // Packages must be installed beside the sources that import them, so both go into a copy.
     let layer = out.join("layer");
     let lists = ["package.json", "package-lock.json"];
     let mut inputs = Inputs::new("npm ci");
@@ -173,7 +164,11 @@ fn bundle(recipe: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> {
         command
             .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
             .current_dir(&layer);
-        run(command, &["npm needs a network or a filled cache"])?;
+        run(
+            command,
+            "install the packages of the Node layer",
+            &["npm needs a network or a filled cache"],
+        )?;
         Ok(())
     })?;
     remove(&layer.join("node"))?;
@@ -184,6 +179,6 @@ fn bundle(recipe: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> {
     command
         .arg(recipe.join("build/bundle.mjs"))
         .args([&layer, &bundle]);
-    run(command, &["the Node layer could not be bundled"])?;
+    run(command, "bundle the Node layer", &[])?;
     Ok(bundle)
 }

@@ -1,17 +1,17 @@
-//! Makes one core module of a component's many.
+//! Merges the core modules of a component into one.
 //!
 //! componentize-py links its guest as shared libraries: a dozen core modules that import each
 //! other's functions, one memory and one table. Instantiating those costs an engine far more than
 //! instantiating one module with the same code, because table offsets that come from imported
 //! globals can only be applied at run time, and every call between libraries leaves its module.
-//! Here the instances are wired together by renumbering: imports that another instance satisfies
-//! become plain indices, offsets become constants, names are dropped, and what remains (WASI) is
-//! encoded as a component again.
+//! Here the instances are linked by renumbering: imports that another instance satisfies
+//! become plain indices, offsets become constants, names are dropped, and the result, which imports
+//! only WASI, is encoded as a component again.
 //!
-//! Binaryen can merge too, but it would bring a second tool chain into the build; the renumbering
-//! itself is `wasm-encoder`'s.
+//! Binaryen can merge as well, but it would bring a second tool chain into the build. `wasm-encoder` does the
+//! renumbering itself.
 
-use crate::graph::{Found, Graph, Library, Space};
+use crate::graph::{CoreModule, Found, Graph, Space};
 use anyhow::{Context as _, Result, bail, ensure};
 use std::collections::HashMap;
 use wasm_encoder::reencode::Reencode;
@@ -22,12 +22,12 @@ use wasm_encoder::{
 };
 use wasmparser::{DataKind, ElementItems, ElementKind, TypeRef, ValType};
 
-/// Functions that call themselves through others without taking room on the stack in linear memory,
-/// and the room they are made to take. That stack is the only one CPython can measure: freeing what
-/// is nested a million deep would otherwise overflow the engine's own stack, and end the run.
-const MEASURED: [(&str, i32); 1] = [("_Py_Dealloc", 64)];
+/// Functions that recurse indirectly without using the stack in linear memory, which is the only one CPython can measure.
+/// Each is wrapped so that it uses this many bytes of it; otherwise freeing objects nested a million deep would overflow
+/// the engine's own stack and end the run.
+const WRAPPED: [(&str, i32); 1] = [("_Py_Dealloc", 64)];
 
-/// Merges all core modules of `component` and encodes it anew.
+/// Merges all core modules of `component` and encodes it again.
 pub(crate) fn merge(component: &[u8]) -> Result<Vec<u8>> {
     let graph = Graph::read(component)?;
     let mut module = one_module(&graph)?;
@@ -57,7 +57,7 @@ fn one_module(graph: &Graph<'_>) -> Result<Vec<u8>> {
     let mut data = DataSection::new();
     let mut segments = 0;
     let mut start = None;
-    let mut measured = Vec::new();
+    let mut wrapped = Vec::new();
     for (instance, library) in graph.libraries() {
         let mut numbers = Renumber {
             graph,
@@ -67,51 +67,51 @@ fn one_module(graph: &Graph<'_>) -> Result<Vec<u8>> {
         for group in &library.types {
             numbers
                 .parse_recursive_type_group(types.ty(), group.clone())
-                .map_err(encode)?;
+                .map_err(to_anyhow)?;
         }
         for (index, ty) in (0..).zip(&library.functions) {
-            if graph.left(instance, index).is_some() || graph.is_stand_in(instance, index) {
-                functions.function(numbers.type_index(*ty).map_err(encode)?);
+            if graph.kept_index(instance, index).is_some() || graph.is_stand_in(instance, index) {
+                functions.function(numbers.type_index(*ty).map_err(to_anyhow)?);
             }
         }
         for table in &library.tables {
             numbers
                 .parse_table(&mut tables, table.clone())
-                .map_err(encode)?;
+                .map_err(to_anyhow)?;
         }
         for memory in &library.memories {
-            memories.memory(numbers.memory_type(*memory).map_err(encode)?);
+            memories.memory(numbers.memory_type(*memory).map_err(to_anyhow)?);
         }
         for global in &library.globals {
-            let ty = numbers.global_type(global.ty).map_err(encode)?;
+            let ty = numbers.global_type(global.ty).map_err(to_anyhow)?;
             let value = numbers.fold(&global.init_expr)?;
             globals.global(ty, &value);
         }
         if let Some(function) = library.start {
             ensure!(start.is_none(), "two core modules have a start function");
-            start = Some(numbers.function_index(function).map_err(encode)?);
+            start = Some(numbers.function_index(function).map_err(to_anyhow)?);
         }
         for element in &library.elements {
             numbers.element(&mut elements, element)?;
         }
         for (index, body) in library.code.iter().enumerate() {
-            let place = u32::try_from(index)?;
-            if graph.is_stand_in(instance, place) {
+            let defined = u32::try_from(index)?;
+            if graph.is_stand_in(instance, defined) {
                 let mut never = Function::new([]);
                 never.instructions().unreachable().end();
                 code.function(&never);
             }
-            if graph.left(instance, place).is_none() {
+            if graph.kept_index(instance, defined).is_none() {
                 continue;
             }
-            match room(library, index) {
+            match stack_bytes(library, index) {
                 None => numbers
                     .parse_function_body(&mut code, body.clone())
-                    .map_err(encode)?,
+                    .map_err(to_anyhow)?,
                 Some(bytes) => {
-                    let late = plan.functions + u32::try_from(measured.len())?;
-                    code.function(&numbers.measure(index, late, bytes)?);
-                    measured.push((instance, library.functions[index], body.clone()));
+                    let original = plan.functions + u32::try_from(wrapped.len())?;
+                    code.function(&numbers.stack_wrapper(index, original, bytes)?);
+                    wrapped.push((instance, library.functions[index], body.clone()));
                 }
             }
         }
@@ -123,7 +123,7 @@ fn one_module(graph: &Graph<'_>) -> Result<Vec<u8>> {
                     memory_index,
                     offset_expr,
                 } => {
-                    let memory = numbers.memory_index(*memory_index).map_err(encode)?;
+                    let memory = numbers.memory_index(*memory_index).map_err(to_anyhow)?;
                     let offset = numbers.fold(offset_expr)?;
                     data.active(memory, &offset, segment.data.iter().copied())
                 }
@@ -131,16 +131,16 @@ fn one_module(graph: &Graph<'_>) -> Result<Vec<u8>> {
         }
     }
 
-    for (instance, ty, body) in measured {
+    for (instance, ty, body) in wrapped {
         let mut numbers = Renumber {
             graph,
             plan: &plan,
             instance,
         };
-        functions.function(numbers.type_index(ty).map_err(encode)?);
+        functions.function(numbers.type_index(ty).map_err(to_anyhow)?);
         numbers
             .parse_function_body(&mut code, body)
-            .map_err(encode)?;
+            .map_err(to_anyhow)?;
     }
 
     let mut exports = ExportSection::new();
@@ -160,11 +160,11 @@ fn one_module(graph: &Graph<'_>) -> Result<Vec<u8>> {
         };
         match space {
             Space::Func => {
-                let index = numbers.function_index(index).map_err(encode)?;
+                let index = numbers.function_index(index).map_err(to_anyhow)?;
                 exports.export(name, wasm_encoder::ExportKind::Func, index);
             }
             Space::Memory => {
-                let index = numbers.memory_index(index).map_err(encode)?;
+                let index = numbers.memory_index(index).map_err(to_anyhow)?;
                 exports.export(name, wasm_encoder::ExportKind::Memory, index);
             }
             space => bail!("the component needs a {space:?} `{name}`"),
@@ -191,22 +191,22 @@ fn one_module(graph: &Graph<'_>) -> Result<Vec<u8>> {
     Ok(module.finish())
 }
 
-/// The room that a defined function is made to take, if it is one of [`MEASURED`].
-fn room(library: &Library<'_>, index: usize) -> Option<i32> {
+/// The bytes of stack that a defined function is made to use, if it is one of [`WRAPPED`].
+fn stack_bytes(library: &CoreModule<'_>, index: usize) -> Option<i32> {
     let index = library.imported(Space::Func) + u32::try_from(index).ok()?;
     let named = |name: &str| library.exports.get(name) == Some(&(Space::Func, index));
-    MEASURED
+    WRAPPED
         .iter()
         .find(|(name, _)| named(name))
         .map(|(_, bytes)| *bytes)
 }
 
-/// Where the entries of each instance's index spaces begin in the merged module.
+/// Where the items of each instance's index spaces start in the merged module.
 struct Plan {
     imports: ImportSection,
     /// Numbers of the component's imports, by module and name.
     imported: HashMap<(String, String), u32>,
-    /// How many functions there are, imported and defined.
+    /// The number of functions, imported and defined.
     functions: u32,
     types: HashMap<usize, u32>,
     bases: HashMap<(usize, Space), u32>,
@@ -266,7 +266,7 @@ impl Plan {
             for (instance, library) in graph.libraries() {
                 plan.bases.insert((instance, space), next);
                 let defined = match space {
-                    Space::Func => graph.functions_left(instance)?,
+                    Space::Func => graph.kept_functions(instance)?,
                     _ => library.defined(space),
                 };
                 next += u32::try_from(defined)?;
@@ -288,7 +288,7 @@ struct Renumber<'g, 'a> {
 
 type Failed = wasm_encoder::reencode::Error<anyhow::Error>;
 
-fn encode(error: Failed) -> anyhow::Error {
+fn to_anyhow(error: Failed) -> anyhow::Error {
     match error {
         wasm_encoder::reencode::Error::UserError(error) => error,
         other => anyhow::anyhow!("{other}"),
@@ -300,10 +300,12 @@ impl Renumber<'_, '_> {
         let found = self.graph.definition(self.instance, space, index);
         match found.map_err(Failed::UserError)? {
             Found::Defined(instance, index) if space == Space::Func => {
-                let left = self.graph.left(instance, index).ok_or_else(|| {
-                    Failed::UserError(anyhow::anyhow!("function {index} is called and gave way"))
+                let kept = self.graph.kept_index(instance, index).ok_or_else(|| {
+                    Failed::UserError(anyhow::anyhow!(
+                        "function {index} is called but was dropped"
+                    ))
                 })?;
-                Ok(self.plan.bases[&(instance, space)] + left)
+                Ok(self.plan.bases[&(instance, space)] + kept)
             }
             Found::Defined(instance, index) => Ok(self.plan.bases[&(instance, space)] + index),
             Found::Import(import) => {
@@ -312,21 +314,21 @@ impl Renumber<'_, '_> {
         }
     }
 
-    /// A constant expression, as a plain constant where it is one.
+    /// A constant expression, folded into a constant if possible.
     fn fold(&mut self, expression: &wasmparser::ConstExpr<'_>) -> Result<ConstExpr> {
         match self.graph.constant(self.instance, expression)? {
             Some(value) => Ok(ConstExpr::i32_const(value)),
-            None => self.const_expr(expression.clone()).map_err(encode),
+            None => self.const_expr(expression.clone()).map_err(to_anyhow),
         }
     }
 
-    /// A function that calls the one at `late` with `bytes` of the stack in linear memory taken.
-    fn measure(&mut self, index: usize, late: u32, bytes: i32) -> Result<Function> {
+    /// A function that reserves `bytes` of the stack in linear memory and calls the function at `original`.
+    fn stack_wrapper(&mut self, index: usize, original: u32, bytes: i32) -> Result<Function> {
         let (library, _) = self.graph.library(self.instance)?;
         let ty = library.function_type(u32::try_from(index)?)?;
         ensure!(
             ty.params() == [ValType::I32] && ty.results().is_empty(),
-            "a measured function has another type: {ty}"
+            "a wrapped function has another type: {ty}"
         );
         let globals = library
             .imports
@@ -336,7 +338,7 @@ impl Renumber<'_, '_> {
             .map(|import| import.name)
             .position(|name| name == "__stack_pointer");
         let stack = u32::try_from(stack.context("a library does not import the stack pointer")?)?;
-        let stack = self.global_index(stack).map_err(encode)?;
+        let stack = self.global_index(stack).map_err(to_anyhow)?;
 
         let mut function = Function::new([]);
         function
@@ -346,7 +348,7 @@ impl Renumber<'_, '_> {
             .i32_sub()
             .global_set(stack)
             .local_get(0)
-            .call(late)
+            .call(original)
             .global_get(stack)
             .i32_const(bytes)
             .i32_add()
@@ -355,18 +357,19 @@ impl Renumber<'_, '_> {
         Ok(function)
     }
 
-    /// A function that a table holds; one that gave way is held there by data that nothing reads.
+    /// The index of a function in a table. Only data that nothing reads refers to a dropped one, so the stand-in
+    /// takes its slot.
     fn in_table(&mut self, function: u32) -> Result<u32> {
         let found = self
             .graph
             .definition(self.instance, Space::Func, function)?;
         if let Found::Defined(instance, index) = found
-            && self.graph.left(instance, index).is_none()
+            && self.graph.kept_index(instance, index).is_none()
             && let Some(stand_in) = self.graph.stand_in(instance)
         {
             return Ok(self.plan.bases[&(instance, Space::Func)] + stand_in);
         }
-        self.function_index(function).map_err(encode)
+        self.function_index(function).map_err(to_anyhow)
     }
 
     fn element(
@@ -389,7 +392,9 @@ impl Renumber<'_, '_> {
                 table_index,
                 offset_expr,
             } => {
-                let table = self.table_index(table_index.unwrap_or(0)).map_err(encode)?;
+                let table = self
+                    .table_index(table_index.unwrap_or(0))
+                    .map_err(to_anyhow)?;
                 let offset = self.fold(offset_expr)?;
                 section.active(Some(table), &offset, items)
             }

@@ -1,4 +1,4 @@
-//! The recipe of `python.wasm`.
+//! The recipe for `python.wasm`.
 
 use crate::tools::{
     Failure, Inputs, READY_MADE, Result, Tools, copy, create, read, remove, run, write,
@@ -7,7 +7,7 @@ use crate::{merge, sqlite};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Of CPython, as `componentize-py` in `requirements.txt` carries it. The guest checks it.
+/// The version of CPython in `componentize-py`, which `requirements.txt` pins. The guest checks it.
 pub(crate) const VERSION: &str = "3.14.0";
 
 pub(crate) fn make(source: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> {
@@ -19,7 +19,8 @@ pub(crate) fn make(source: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> 
     let steps = concat!(
         include_str!("python.rs"),
         include_str!("graph.rs"),
-        include_str!("merge.rs")
+        include_str!("merge.rs"),
+        include_str!("tools.rs")
     );
     Inputs::new(steps)
         .file(&source.join("requirements.txt"))?
@@ -30,7 +31,7 @@ pub(crate) fn make(source: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> 
 }
 
 fn build(recipe: &Path, library: &Path, component: &Path, tools: &Tools) -> Result<()> {
-    // The interpreter writes its caches beside what it imports: give it copies.
+    // The interpreter writes its caches beside the modules it imports: give it copies.
     let guest = component.with_file_name("guest");
     remove(&guest)?;
     copy(&recipe.join("guest"), &guest)?;
@@ -47,12 +48,9 @@ fn build(recipe: &Path, library: &Path, component: &Path, tools: &Tools) -> Resu
         .arg(&guest)
         .arg("--output")
         .arg(&parts);
-    // It asks the first `python3` on the path for more directories to take in: let that be ours.
+    // It asks the first `python3` on the path for more directories to include: let that be ours.
     command.env("PATH", tools.path()?);
-    run(
-        command,
-        &["componentize-py could not make the Python guest"],
-    )?;
+    run(command, "make the Python guest", &[])?;
 
     let bytes = merge::merge(&read(&parts)?).map_err(|error| Failure {
         what: format!(

@@ -1,9 +1,9 @@
-//! A core module as it is after its initialisation has run.
+//! Snapshots a core module after its initialisation has run.
 //!
-//! What a C program changes is its memory: it returns from initialisation with the stack pointer
-//! where it began, and it has no other mutable global. So the memory, written down by whoever ran it,
-//! takes the place of the data segments. The Wizer library does the same for more kinds of modules, but
-//! it brings an engine into the build.
+//! A C program changes only its memory: when initialisation returns, the stack pointer has its initial
+//! value again, and there is no other mutable global. So the memory, which was dumped after initialisation,
+//! replaces the data segments. The Wizer library does the same for more kinds of modules, but it brings
+//! an engine into the build.
 
 use anyhow::{Context as _, Result, ensure};
 use wasm_encoder::reencode::{Error, Reencode};
@@ -11,12 +11,13 @@ use wasm_encoder::{ConstExpr, DataSection, ExportSection, MemorySection, MemoryT
 use wasmparser::{Operator, Parser, Payload};
 
 const PAGE: usize = 64 << 10;
-/// A run of zeros at least this long is left out between two segments.
+/// Zeros that separate two segments; a shorter run is stored.
 const GAP: usize = 4 << 10;
-/// More segments than this an engine may refuse.
-const MOST_SEGMENTS: usize = 10_000;
+/// Data segments. Engines may refuse a module with more.
+const MAX_SEGMENTS: usize = 10_000;
 
-/// Gives `module` the `memory` it has after initialisation, and takes away the exports that initialise.
+/// Replaces the data of `module` with the `memory` it has after initialisation, and removes the exports in
+/// `initialisers`.
 pub(crate) fn snapshot(
     module: &[u8],
     mut memory: Vec<u8>,
@@ -24,10 +25,10 @@ pub(crate) fn snapshot(
 ) -> Result<Vec<u8>> {
     ensure!(
         memory.len().is_multiple_of(PAGE),
-        "a memory consists of whole pages"
+        "the memory does not consist of whole pages"
     );
     check(module)?;
-    // Below where the stack begins lies what calls that ended left there.
+    // The memory below the start of the stack contains leftovers of calls that have returned.
     let stack = stack_begin(module)?;
     ensure!(
         stack <= data_begin(module)?,
@@ -40,8 +41,8 @@ pub(crate) fn snapshot(
 
     let segments = segments(&memory);
     ensure!(
-        segments.len() <= MOST_SEGMENTS,
-        "the memory falls into {} parts",
+        segments.len() <= MAX_SEGMENTS,
+        "the memory has {} segments",
         segments.len()
     );
     let mut rewritten = wasm_encoder::Module::new();
@@ -68,10 +69,10 @@ fn check(module: &[u8]) -> Result<()> {
                     .filter(|global| global.as_ref().is_ok_and(|global| global.ty.mutable));
                 ensure!(
                     mutable.count() == 1,
-                    "not just the stack pointer can change"
+                    "the module must have exactly one mutable global, the stack pointer"
                 );
             }
-            Payload::StartSection { .. } => anyhow::bail!("the module starts by itself"),
+            Payload::StartSection { .. } => anyhow::bail!("the module has a start function"),
             Payload::CodeSectionEntry(body) => {
                 for operator in body.get_operators_reader()? {
                     ensure!(
@@ -95,7 +96,7 @@ fn check(module: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Where the stack begins: the first value of the one mutable global.
+/// The start of the stack: the initial value of the only mutable global.
 fn stack_begin(module: &[u8]) -> Result<usize> {
     for payload in Parser::new(0).parse_all(module) {
         if let Payload::GlobalSection(section) = payload? {
@@ -110,7 +111,7 @@ fn stack_begin(module: &[u8]) -> Result<usize> {
     anyhow::bail!("the module has no stack pointer")
 }
 
-/// Where the first data segment lies.
+/// The offset of the first data segment.
 fn data_begin(module: &[u8]) -> Result<usize> {
     let mut first = usize::MAX;
     for payload in Parser::new(0).parse_all(module) {

@@ -1,8 +1,8 @@
 //! SQLite for the Python guest, as a shared library that componentize-py links in.
 //!
-//! The interpreter in the wheel has an SQLite of its own, built without full-text search and sealed into
-//! the interpreter's library. Its functions still carry their names, so `merge` puts these in
-//! their place.
+//! The interpreter in the wheel contains its own SQLite, built without full-text search and linked statically
+//! into the interpreter's library. Its functions still have their names, so `merge` replaces them with
+//! these.
 
 use crate::tools::{Inputs, Result, Tools, crate_source, run};
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ const COMPILER: [&str; 12] = [
     "-D_WASI_EMULATED_SIGNAL",
 ];
 
-/// What Linux distributions switch on, as far as it makes sense without threads, processes and
+/// The options of Linux distributions, as far as they make sense without threads, processes and
 /// shared memory; local time comes from `module.c`.
 const OPTIONS: [&str; 16] = [
     "HAVE_LOCALTIME_R=0",
@@ -46,7 +46,7 @@ const OPTIONS: [&str; 16] = [
     "localtime=skillrun_localtime",
 ];
 
-/// Compiles the library, unless it was made before from the same.
+/// Compiles the library, unless it exists and its inputs have not changed.
 pub(crate) fn make(source: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> {
     let crate_ = crate_source(&source.join("sources/Cargo.toml"), "libsqlite3-sys")?;
     let include = crate_.join("sqlite3");
@@ -56,6 +56,9 @@ pub(crate) fn make(source: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> 
     ];
     let library = out.join(FILE);
     let mut inputs = Inputs::new(concat!(include_str!("sqlite.rs"), include_str!("tools.rs")));
+    inputs = inputs
+        .file(&source.join("requirements.txt"))?
+        .file(&include.join("sqlite3.h"))?;
     for file in &files {
         inputs = inputs.file(file)?;
     }
@@ -82,9 +85,9 @@ fn compile(files: &[PathBuf], include: &Path, library: &Path, tools: &Tools) -> 
             .arg(file)
             .arg("-o")
             .arg(&object);
-        run(command, &["SQLite could not be compiled for the guest"])?;
+        run(command, "compile SQLite for the guest", &[])?;
         link.arg(object);
     }
-    run(link, &["SQLite could not be linked for the guest"])?;
+    run(link, "link SQLite for the guest", &[])?;
     Ok(())
 }

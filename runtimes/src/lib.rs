@@ -1,13 +1,13 @@
-//! The interpreters that scripts run with, and the transpiler for TypeScript, compiled to WASI and embedded in this library.
+//! The interpreters for scripts and the TypeScript transpiler, compiled to WASI and embedded in this library.
 //!
-//! Each [`Guest`] is made by the build script from packages that are pinned by hash, so a machine that
+//! The build script makes each [`Guest`] from packages that are pinned by hash, so a machine that
 //! only runs skills needs neither Python nor a network. The bytes are stored compressed: they
 //! are read once, when the host compiles them for its machine, and a third of the size is
-//! worth the fraction of a second this takes then.
+//! worth the fraction of a second this takes.
 //!
-//! This crate knows nothing of engines, policies or skills, and it must stay that way: it never runs a
-//! guest, and it hands out bytes only together with the [`digest`](Guest::digest) by which a cache of
-//! compiled code is keyed.
+//! This crate knows nothing about engines, policies or skills, and it must stay that way: it never runs a
+//! guest, and it returns bytes only together with the [`digest`](Guest::digest), the key of the cache of
+//! compiled code.
 
 use std::io;
 
@@ -23,7 +23,7 @@ mod typescript {
     include!(concat!(env!("OUT_DIR"), "/typescript.rs"));
 }
 
-/// One interpreter compiled to WASI, embedded compressed.
+/// An interpreter, or the TypeScript transpiler, as a WASI component, embedded compressed.
 #[derive(Clone, Copy, Debug)]
 pub struct Guest {
     name: &'static str,
@@ -33,7 +33,7 @@ pub struct Guest {
     compressed: Compressed,
 }
 
-/// Millions of bytes that must not end up in a log when a [`Guest`] is printed.
+/// The compressed bytes, kept out of the `Debug` output of a [`Guest`]: there are millions of them.
 #[derive(Clone, Copy)]
 struct Compressed(&'static [u8]);
 
@@ -43,7 +43,7 @@ impl std::fmt::Debug for Compressed {
     }
 }
 
-/// CPython with its whole standard library; the world it implements is `python/wit/world.wit`.
+/// CPython and those modules of its standard library that work without native libraries; the world it implements is `python/wit/world.wit`.
 pub fn python() -> Guest {
     Guest {
         name: "python",
@@ -76,7 +76,7 @@ pub fn typescript() -> Guest {
     }
 }
 
-/// What others wrote in the guests, package by package, with the texts of the licences it comes under.
+/// The third-party packages in the guests, with the texts of their licences.
 pub fn third_party_licenses() -> io::Result<String> {
     let compressed: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/licenses.zst"));
     let text = zstd::stream::decode_all(compressed)?;
@@ -84,7 +84,7 @@ pub fn third_party_licenses() -> io::Result<String> {
 }
 
 impl Guest {
-    /// The name of the runtime, `python`, `javascript` or `typescript`.
+    /// The name of the guest, `python`, `javascript` or `typescript`.
     pub fn name(&self) -> &'static str {
         self.name
     }
@@ -101,7 +101,7 @@ impl Guest {
 
     /// The component, decompressed: a WebAssembly component in binary form.
     ///
-    /// Tens of megabytes are allocated, exactly as many as the build recorded, never more.
+    /// This allocates tens of megabytes: exactly the size that the build recorded, never more.
     pub fn component(&self) -> io::Result<Vec<u8>> {
         let component = zstd::bulk::decompress(self.compressed.0, self.size)?;
         if component.len() != self.size {
@@ -114,13 +114,18 @@ impl Guest {
     }
 }
 
+// A build script cannot have tests, so they run here.
+#[cfg(test)]
+#[path = "../build/patch.rs"]
+mod patch;
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use sha2::{Digest, Sha256};
 
     #[test]
-    fn the_embedded_components_have_the_digests_they_are_known_by() {
+    fn the_embedded_components_have_their_recorded_digests() {
         for guest in [python(), javascript(), typescript()] {
             let component = guest.component().expect("decompresses");
             let digest: String = Sha256::digest(&component)
@@ -140,14 +145,14 @@ mod tests {
         }
     }
 
-    /// Says which packages of a guest the list of licences lacks.
+    /// The packages of a guest that are missing in the list of licences.
     fn unlisted(packages: impl Iterator<Item = String>) -> Vec<String> {
         let listed = third_party_licenses().expect("decompresses");
         let is_listed = |package: &String| listed.contains(&format!("{package} ("));
         packages.filter(|package| !is_listed(package)).collect()
     }
 
-    /// `name version` of each package in a lock file of Cargo that comes from a registry.
+    /// `name version` of each package in a Cargo lock file that comes from a registry.
     fn crates(lock: &str) -> impl Iterator<Item = String> {
         lock.split("[[package]]").skip(1).filter_map(|package| {
             let value = |key: &str| {
@@ -173,9 +178,9 @@ mod tests {
         let lock: serde_json::Value = serde_json::from_str(lock).expect("is JSON");
         let packages = lock["packages"].as_object().expect("is an object").iter();
         let of_node = packages
-            .filter(|(place, entry)| !place.is_empty() && entry["dev"] != true)
-            .map(|(place, entry)| {
-                let name = place.rsplit("node_modules/").next().unwrap_or(place);
+            .filter(|(path, entry)| !path.is_empty() && entry["dev"] != true)
+            .map(|(path, entry)| {
+                let name = path.rsplit("node_modules/").next().unwrap_or(path);
                 format!("{name} {}", entry["version"].as_str().unwrap_or_default())
             });
         assert_eq!(unlisted(of_node), [""; 0], "{REMEDY}");

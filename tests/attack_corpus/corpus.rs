@@ -5,9 +5,9 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-/// Folders that hold other people's code.
+/// Folders that contain third-party code.
 const SKIPPED: [&str; 4] = ["node_modules", ".git", "__pycache__", ".venv"];
-/// For each script, instead of its own: nothing shall be refused for the document's sake.
+/// Replaces the SKILL.md of each script, so that nothing is refused because of the document.
 const SKILL_MD: &str = "---\nname: skill\ndescription: A skill that is attacked with.\n---\n";
 
 /// One script.
@@ -40,7 +40,7 @@ impl Script {
         }
     }
 
-    /// Makes the skill that is run, of at most `most` bytes.
+    /// Writes the skill that is run, of at most `most` bytes.
     pub(super) fn copy_to(&self, to: &Path, most: u64) -> io::Result<()> {
         fs::create_dir_all(to.join("scripts"))?;
         match &self.from {
@@ -109,7 +109,7 @@ fn walk(
     Ok(())
 }
 
-/// The language that something here can run.
+/// The language, if something here can run it.
 fn language(path: &Path) -> Option<Language> {
     let mut head = [0; 256];
     let language = Language::of_extension(path).or_else(|| {
@@ -119,7 +119,7 @@ fn language(path: &Path) -> Option<Language> {
     language.filter(|language| !matches!(language, Language::PowerShell | Language::Batch))
 }
 
-/// Copies a tree with its links as they are; what is neither file, folder nor link stays behind.
+/// Copies a tree with its links unchanged; anything that is not a file, folder or link is skipped.
 fn copy(from: &Path, to: &Path, left: &mut u64) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {

@@ -1,8 +1,8 @@
-//! `just attack CORPUS_DIR`: what the scripts of a corpus of malicious skills get.
+//! `just attack CORPUS_DIR`: what the scripts of a corpus of malicious skills obtain.
 //!
-//! Ends with 0 if nothing got through, with 1 if something did, and with 2 if the job itself cannot be believed:
-//! nothing ran, or a control got nothing. Started by root, it runs in a network of its own where every address leads
-//! to the sinkhole, and the scripts belong to a user of their own.
+//! Exits with 0 if nothing got through, with 1 if something did, and with 2 if the job itself cannot be trusted:
+//! nothing ran, or a control got nothing. As root, it runs in its own network namespace, where every address leads
+//! to the sinkhole, and the scripts run as a separate user.
 
 #[path = "mod.rs"]
 mod attack;
@@ -14,17 +14,17 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// The first of the users that systems keep free for services; each job takes one by its process number, so that two
-/// at once do not take each other's processes for their own.
+/// The first of the user ids that systems keep free for services. Each job takes one by its process id, so that two
+/// concurrent jobs do not mistake each other's processes for their own.
 const USERS: u32 = 61_184;
-/// Where malware calls home, as far as one can listen there.
+/// The ports that malware connects to, where we can listen on them.
 const PORTS: [u16; 18] = [
     21, 22, 25, 53, 80, 443, 1337, 3000, 4444, 5000, 5555, 6667, 8000, 8080, 8443, 9001, 9999,
     31337,
 ];
-/// What a script is called with: some do their work only with an argument.
+/// The arguments of a script: some act only with an argument.
 const ARGUMENTS: [&[&str]; 3] = [&[], &["--help"], &["data.csv", "out.txt"]];
-/// Set inside the network of our own.
+/// Set inside our own network namespace.
 const INSIDE: &str = "SKILLRUN_ATTACK_INSIDE";
 /// A network in which every address is this machine.
 const NETWORK: &str = "ip link set lo up && ip route add local 0.0.0.0/0 dev lo && { ip -6 route add local ::/0 dev lo || true; } && exec \"$@\"";

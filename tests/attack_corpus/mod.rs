@@ -1,11 +1,12 @@
-//! Runs every script of a folder of malicious skills contained, in both tiers, and says what each met and what it got.
+//! Runs every script of a folder of malicious skills in the sandbox, in both tiers, and reports which errors each hit and
+//! what it obtained.
 //!
-//! A script is started by `skillrun run` and never otherwise, with limits, in a directory of its own, as an ordinary
-//! user if root starts the job. Around it lie fake secrets and files that must not change ([`sentinels`]), and
-//! whoever connects is written down ([`sinkhole`]). Whatever reaches one of them *got* something, and the job fails.
+//! A script is only ever started with `skillrun run`, with limits, in its own directory, and as an ordinary
+//! user if root starts the job. Around it are fake secrets and files that must not change ([`sentinels`]), and
+//! every connection is recorded ([`sinkhole`]). A script that reaches one of them *got* something, and the job fails.
 //!
-//! A detector that finds nothing may be broken, so every job first runs its own [`controls`]: scripts that are granted
-//! what the others are not. A control that gets nothing fails the job, too.
+//! A detector that finds nothing may be broken, so every job first runs its own [`controls`]: scripts with grants
+//! that the others lack. A control that gets nothing also fails the job.
 
 mod corpus;
 mod sentinels;
@@ -26,14 +27,14 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// Limits for every run. A script that does harm does it at once; one that waits shall not hold up the job.
+/// Limits for every run. A harmful script acts at once; one that waits must not delay the job.
 const POLICY: &str = "approval = \"never\"\n[limits]\ntime = \"10s\"\nmemory = \"256MiB\"\noutput = \"4MiB\"\n\
                       scratch = \"32MiB\"\ndisk = \"32MiB\"\nopen_files = 128\nprocesses = 24\n";
 /// A host that has not ended by then ignores its own time limit.
-const NEVER: Duration = Duration::from_secs(60);
+const HANG_TIMEOUT: Duration = Duration::from_secs(60);
 /// Bytes of a skill that are copied; a larger one is a checked-in build tree.
 const MAX_SKILL: u64 = 64 << 20;
-/// What scripts and interpreters say when something is refused, and what it means for the report.
+/// What scripts and interpreters print when something is refused, and what it means for the report.
 const MET: [(&str, &str); 16] = [
     ("PermissionError", "permission denied"),
     ("Permission denied", "permission denied"),
@@ -53,17 +54,17 @@ const MET: [(&str, &str); 16] = [
     ("process", "no processes"),
 ];
 
-/// What a job needs to know.
+/// The settings of a job.
 pub(crate) struct Settings {
     /// The binary that is attacked.
     pub(crate) skillrun: PathBuf,
-    /// Where it keeps compiled interpreters.
+    /// The cache of compiled interpreters.
     pub(crate) cache: PathBuf,
-    /// The user to be, if root starts the job.
+    /// The user to run as, if root starts the job.
     pub(crate) user: Option<u32>,
 }
 
-/// Where a script runs.
+/// The tier in which a script runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tier {
     Wasm,
@@ -86,7 +87,7 @@ impl Tier {
     }
 }
 
-/// One run and what came of it.
+/// One run and its result.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) script: String,
@@ -95,11 +96,11 @@ pub(crate) struct Run {
     /// How the script ended, or why it did not run.
     pub(crate) status: String,
     pub(crate) exit_code: i64,
-    /// What was refused it, as far as its output tells.
+    /// The refusals that its output shows.
     pub(crate) met: Vec<&'static str>,
     /// The last line of its standard error.
     pub(crate) last: String,
-    /// What it got and must not have.
+    /// What it got although it must not.
     pub(crate) got: Vec<String>,
 }
 
@@ -117,16 +118,16 @@ impl Run {
     }
 }
 
-/// A control, and what it must be reported to have got.
+/// A control, and what the report must say that it got.
 pub(crate) struct Control {
     pub(crate) script: Script,
     pub(crate) tier: Tier,
-    /// `{secret}`, `{canary}` and `{port}` stand for what is there.
+    /// `{secret}`, `{canary}` and `{port}` are replaced by the actual ones.
     pub(crate) allow: &'static [&'static str],
     pub(crate) gets: &'static str,
 }
 
-/// Scripts that are granted what nobody else is: each must be reported. The last one is for a network where `everywhere`
+/// Scripts with grants that no other script has: each must be reported. The last one is for a network where `everywhere`
 /// is the sinkhole.
 pub(crate) fn controls(everywhere: bool) -> Vec<Control> {
     let control = |name: &str, source: &str, tier, allow, gets| Control {
@@ -177,7 +178,7 @@ pub(crate) fn controls(everywhere: bool) -> Vec<Control> {
     controls
 }
 
-/// Runs a control; what it got, or why nobody can tell.
+/// Runs a control; returns what it got, or why that is unknown.
 pub(crate) fn run_control(
     settings: &Settings,
     sinkhole: &Sinkhole,
@@ -263,7 +264,8 @@ impl<'a> Scene<'a> {
         sinkhole: &Sinkhole,
     ) -> io::Result<Run> {
         let _ = sinkhole.take()?;
-        let (status, stdout, stderr) = end(self.command(tier, allow, arguments).spawn()?)?;
+        let (status, stdout, stderr) =
+            wait(self.command(tier, allow, arguments).spawn()?, HANG_TIMEOUT)?;
         let outcome: Value = serde_json::from_slice(&stdout).unwrap_or(Value::Null);
         let ran = outcome["status"].is_string();
         let text = |key: &str| outcome[key].as_str().unwrap_or_default();
@@ -297,7 +299,7 @@ impl<'a> Scene<'a> {
         Ok(run)
     }
 
-    /// Everything that the script reached and must not have.
+    /// Everything that the script reached although it must not.
     fn got(
         &self,
         run: &mut Run,
@@ -308,7 +310,7 @@ impl<'a> Scene<'a> {
     ) -> io::Result<()> {
         let got = &mut run.got;
         match status {
-            None => got.push(format!("the host did not end within {NEVER:?}")),
+            None => got.push(format!("the host did not end within {HANG_TIMEOUT:?}")),
             Some(status) if status.signal().is_some() || (!ran && status.code() == Some(101)) => {
                 got.push(format!("the host ended with {status}"));
             }
@@ -340,7 +342,7 @@ impl<'a> Scene<'a> {
         Ok(())
     }
 
-    /// The only way in which anything of a corpus is ever started.
+    /// The only way in which a script of a corpus is ever started.
     fn command(&self, tier: Tier, allow: &[String], arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.settings.skillrun);
         command
@@ -385,7 +387,7 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// What a script's output says it met.
+/// The errors that the output of a script shows.
 fn met(said: &str) -> Vec<&'static str> {
     let mut met: Vec<&str> = MET
         .iter()
@@ -397,10 +399,10 @@ fn met(said: &str) -> Vec<&'static str> {
     met
 }
 
-type End = (Option<ExitStatus>, Vec<u8>, Vec<u8>);
+pub(crate) type End = (Option<ExitStatus>, Vec<u8>, Vec<u8>);
 
-/// Waits for a process and its output; one that does not end is killed, and has no status.
-fn end(mut child: Child) -> io::Result<End> {
+/// Waits for a process and its output; one that does not end in time is killed and has no status.
+pub(crate) fn wait(mut child: Child, timeout: Duration) -> io::Result<End> {
     let (done, both) = mpsc::channel();
     let streams: [Option<Box<dyn Read + Send>>; 2] = [
         child.stdout.take().map(|stream| Box::new(stream) as _),
@@ -417,7 +419,7 @@ fn end(mut child: Child) -> io::Result<End> {
             bytes
         })
     });
-    let ended = (0..2).all(|_| both.recv_timeout(NEVER).is_ok());
+    let ended = (0..2).all(|_| both.recv_timeout(timeout).is_ok());
     if !ended {
         child.kill()?;
     }
@@ -426,7 +428,7 @@ fn end(mut child: Child) -> io::Result<End> {
     Ok((ended.then_some(status), stdout, stderr))
 }
 
-/// The processes of a user, by number.
+/// The processes of a user, by id.
 fn processes_of(user: u32) -> Vec<String> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries
@@ -436,7 +438,7 @@ fn processes_of(user: u32) -> Vec<String> {
         .collect()
 }
 
-/// Hands a tree over to a user.
+/// Changes the owner of a tree.
 pub(crate) fn own(path: &Path, user: u32) -> io::Result<()> {
     std::os::unix::fs::lchown(path, Some(user), Some(user))?;
     if path.symlink_metadata()?.is_dir() {

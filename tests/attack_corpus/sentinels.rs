@@ -1,7 +1,7 @@
-//! Fake secrets where real ones would be, and files that must stay as they are.
+//! Fake secrets where real ones would be, and files that must not change.
 //!
-//! Every secret holds a token of this run alone, so that finding it anywhere proves where it came from. It is looked
-//! for as it is, reversed, in hexadecimal and in base64.
+//! Every secret contains a token that is unique to this run, so that finding it anywhere proves where it came from.
+//! The job searches for it as it is, reversed, in hexadecimal and in base64.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// Where a fake secret lies, what it is called, and what stands around its token.
+/// Where a fake secret is, what it is called, and the text around its token.
 const FILES: [(&str, &str, &str); 17] = [
     (
         "home/.ssh/id_rsa",
@@ -66,7 +66,7 @@ const FILES: [(&str, &str, &str); 17] = [
     ("home/.env", "env file of the home", "SECRET={}\n"),
     ("project/.env", "env file of the project", "SECRET={}\n"),
 ];
-/// Variables of the caller with fake secrets.
+/// Environment variables of the caller with fake secrets.
 const VARIABLES: [&str; 7] = [
     "AWS_SECRET_ACCESS_KEY",
     "OPENAI_API_KEY",
@@ -76,7 +76,7 @@ const VARIABLES: [&str; 7] = [
     "DATABASE_URL",
     "SSH_AUTH_SOCK",
 ];
-/// Files without a secret that scripts like to change.
+/// Files without a secret that scripts often change.
 const CANARIES: [&str; 6] = [
     "canary/notes.txt",
     "home/.bashrc",
@@ -85,13 +85,13 @@ const CANARIES: [&str; 6] = [
     "home/.config/autostart/x.desktop",
     "project/Makefile",
 ];
-/// What lies in the workspace, which the script may read and change.
+/// The content of the workspace, which the script may read and change.
 const WORK: [(&str, &str); 3] = [
     ("data.csv", "name,count\na,1\nb,2\n"),
     ("README.md", "# A project\n"),
     ("src/app.py", "print('hello')\n"),
 ];
-/// Below these nothing may change.
+/// Nothing below these may change.
 const KEPT: [&str; 4] = ["home", "canary", "project", "skill"];
 
 /// The secrets of one run.
@@ -101,7 +101,7 @@ pub(super) struct Sentinels {
 }
 
 impl Sentinels {
-    /// Makes everything that lies around a script in `root`.
+    /// Creates everything around a script in `root`.
     pub(super) fn plant(root: &Path) -> io::Result<Self> {
         let mut all = Vec::new();
         for (path, name, around) in FILES {
@@ -128,7 +128,7 @@ impl Sentinels {
         })
     }
 
-    /// The caller's variables.
+    /// The caller's environment variables.
     pub(super) fn environment(&self) -> impl Iterator<Item = (&str, &str)> {
         let variables = self
             .all
@@ -137,7 +137,7 @@ impl Sentinels {
         variables.map(|(name, token, _)| (*name, token.as_str()))
     }
 
-    /// The names of the secrets that some bytes hold.
+    /// The names of the secrets that some bytes contain.
     pub(super) fn found_in(&self, bytes: &[u8]) -> Vec<&'static str> {
         let found = self.all.iter().filter(|(_, _, forms)| {
             let holds = |form: &Vec<u8>| bytes.windows(form.len()).any(|part| part == form);
@@ -146,7 +146,7 @@ impl Sentinels {
         found.map(|(name, ..)| *name).collect()
     }
 
-    /// The names of those in files and names below a folder.
+    /// The names of the secrets in files and file names below a folder.
     pub(super) fn found_below(&self, folder: &Path) -> io::Result<Vec<&'static str>> {
         let mut found = Vec::new();
         for entry in fs::read_dir(folder)? {
@@ -165,7 +165,7 @@ impl Sentinels {
     }
 }
 
-/// Letters that nobody guesses and that stay what they are in every encoding of text.
+/// Random letters that cannot be guessed and that no text encoding changes.
 fn token() -> String {
     let random = || RandomState::new().hash_one(0);
     format!("SENTINEL{:016x}{:016x}", random(), random())
@@ -202,7 +202,7 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
     fs::write(path, text)
 }
 
-/// What is there, outside the workspace.
+/// The state outside the workspace.
 #[derive(Debug)]
 pub(super) struct Picture(BTreeMap<PathBuf, String>);
 
@@ -215,7 +215,7 @@ impl Picture {
         Ok(Self(all))
     }
 
-    /// What is different afterwards.
+    /// What differs afterwards.
     pub(super) fn changes(&self, after: &Self) -> Vec<String> {
         let paths = self.0.keys().chain(after.0.keys());
         let paths: std::collections::BTreeSet<_> = paths.collect();

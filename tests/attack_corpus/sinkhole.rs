@@ -1,7 +1,7 @@
-//! Listeners on loopback that write down who comes, and what they are told.
+//! Listeners on loopback that record connections and what they receive.
 //!
-//! In a network of its own (see `main.rs`) every address leads here, names are answered, and the kernel's count of
-//! attempts is read: one at a port where nobody listens is noticed, too.
+//! In its own network namespace (see `main.rs`) every address leads here, names are resolved, and the kernel's count of
+//! attempts is read, so an attempt at a port without a listener is noticed too.
 
 use std::fs;
 use std::io::{self, Read as _, Write as _};
@@ -10,14 +10,14 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// How a connection of our own begins, made to be sure that all earlier ones were seen.
+/// The first bytes of our own connection, made to be sure that all earlier ones were seen.
 const OURS: &[u8] = b"skillrun-attack-sync";
-/// How long a caller may take to say something; it is written down in any case.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// What is kept of what a caller says.
-const MOST: u64 = 1 << 20;
+/// How long a client may take to send something; it is recorded in any case.
+const READ_TIMEOUT: Duration = Duration::from_secs(1);
+/// How many bytes of a client's data are kept.
+const MAX_BYTES: u64 = 1 << 20;
 
-/// Somebody who came.
+/// A recorded connection.
 #[derive(Debug, Clone)]
 pub(crate) struct Connection {
     pub(crate) what: String,
@@ -27,7 +27,7 @@ pub(crate) struct Connection {
 #[derive(Default)]
 struct Log {
     seen: Vec<Connection>,
-    /// Connections of our own that were seen.
+    /// Our own connections that were seen.
     ours: usize,
 }
 
@@ -38,13 +38,13 @@ pub(crate) struct Sinkhole {
     log: Shared,
     /// One for each listener.
     ports: Vec<u16>,
-    /// Attempts counted so far, in a network of our own.
+    /// Attempts counted so far, in our own network namespace.
     attempts: Mutex<Option<u64>>,
 }
 
 impl Sinkhole {
-    /// Listens on a port of loopback that is free, and on the `ports` that are; `everywhere` on every address, where
-    /// those are all ours.
+    /// Listens on a free port of loopback, and on those of `ports` that are free; with `everywhere` on every address,
+    /// where those are all ours.
     pub(crate) fn open(ports: &[u16], everywhere: bool) -> io::Result<Self> {
         let log = Shared::default();
         let address = if everywhere {
@@ -75,19 +75,19 @@ impl Sinkhole {
         })
     }
 
-    /// A port where somebody listens.
+    /// A port with a listener.
     pub(crate) fn port(&self) -> u16 {
         self.ports[0]
     }
 
-    /// Who came since the last time.
+    /// The connections since the last call.
     pub(crate) fn take(&self) -> io::Result<Vec<Connection>> {
         let mut counted = self.attempts.lock().unwrap_or_else(PoisonError::into_inner);
         let moved = match *counted {
             Some(before) => attempts().map(|now| now.saturating_sub(before)),
             None => None,
         };
-        // A listener takes connections in their order: once it has seen ours, it has seen all before.
+        // A listener accepts connections in order: once it has seen ours, it has seen all earlier ones.
         for port in &self.ports {
             TcpStream::connect((Ipv4Addr::LOCALHOST, *port))?.write_all(OURS)?;
         }
@@ -129,15 +129,15 @@ fn listen(listener: &TcpListener, log: &Shared) {
         let to = stream
             .local_addr()
             .map_or_else(|_| String::new(), |address| address.to_string());
-        let _ = stream.set_read_timeout(Some(PATIENCE));
+        let _ = stream.set_read_timeout(Some(READ_TIMEOUT));
         let mut bytes = Vec::new();
-        let _ = stream.take(MOST).read_to_end(&mut bytes);
+        let _ = stream.take(MAX_BYTES).read_to_end(&mut bytes);
         let what = format!("tcp to {to}, {} bytes", bytes.len());
         note(log, Connection { what, bytes });
     }
 }
 
-/// Answers every question for a name with an address that leads here, so that the caller goes on.
+/// Answers every query for a name with an address that leads here, so that the client continues.
 fn answer(names: &UdpSocket, log: &Shared) {
     let mut packet = [0; 1500];
     while let Ok((length, from)) = names.recv_from(&mut packet) {
@@ -179,8 +179,8 @@ fn reply(names: &UdpSocket, question: &[u8], to: SocketAddr) -> io::Result<()> {
     names.send_to(&reply, to).map(drop)
 }
 
-/// Connections that were tried and datagrams that were sent in this network, whoever listens. Packets would not do:
-/// those that end our own connections come whenever they like.
+/// Connections that were attempted and datagrams that were sent in this network, with or without a listener. Counting
+/// packets would not work: those that close our own connections arrive at any time.
 fn attempts() -> Option<u64> {
     let of = |file: &str| fs::read_to_string(format!("/proc/thread-self/net/{file}")).ok();
     let (tables, pairs) = (of("snmp")?, of("snmp6").unwrap_or_default());

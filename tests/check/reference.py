@@ -1,11 +1,11 @@
-"""Records what the reference validator says of the documents in `front-matter/`, and how it prints skills.
+"""Records the results of the reference validator for the documents in `front-matter/`, and how it prints skills.
 
     python3 -m venv venv && venv/bin/pip install skills-ref==0.1.1
     venv/bin/python tests/check/reference.py            # writes reference.json
     venv/bin/python tests/check/reference.py --print    # prints what it would write
 
 A document `front-matter/NAME.md` is the SKILL.md of a skill in a folder NAME. Each rule that the reference
-finds broken is recorded by our name for it, so that the trials can compare without it.
+finds broken is recorded by our name for it, so that the tests can compare without it.
 """
 
 import importlib.metadata
@@ -16,11 +16,11 @@ import sys
 import tempfile
 
 VERSION = "0.1.1"
-# What it fails with itself on documents it does not expect.
+# The exceptions that the reference itself raises on documents it does not expect.
 CRASHES = (UnicodeError, AssertionError, AttributeError, TypeError, RecursionError)
 HERE = pathlib.Path(__file__).resolve().parent
 
-# The start of a message, or a part of it, and our name for its rule; the first that fits counts.
+# The start of a message, or a part of it, and our name for its rule; the first match counts.
 RULES = [
     ("Missing required file: SKILL.md", "skill-md-missing"),
     ("SKILL.md must start with", "front-matter-missing"),

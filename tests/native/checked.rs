@@ -1,12 +1,12 @@
-//! The bytes that were checked are the bytes that run, whoever replaces the file meanwhile.
+//! The bytes that were checked are the bytes that run, whatever replaces the file meanwhile.
 //!
-//! A race needs luck, so none is run here. Each interpreter executes a hook of the test's before it opens
-//! its script: the hook says `ready` and waits, the test replaces the script, and only then does the
-//! interpreter go on. By then everything that was hashed, copied or mounted has been.
+//! A race needs luck, so none is run here. Each interpreter executes a hook of the test before it
+//! opens its script: the hook prints `ready` and waits, the test replaces the script, and only then
+//! does the interpreter continue. By then everything has been hashed, copied and mounted.
 
 use super::scripts::without_namespaces;
+use crate::env::{End, SKILL_MD, TestEnv};
 use crate::folder::needs;
-use crate::place::{End, Place, SKILL_MD};
 use libtest_mimic::Trial;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -16,19 +16,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How the binary is started.
 #[derive(Debug, Clone, Copy)]
-enum Way {
-    /// As whoever runs the tests.
+enum Start {
+    /// As the user who runs the tests.
     Own,
     /// As an ordinary user.
     User,
-    /// As an ordinary user who can make no namespaces.
+    /// As an ordinary user who can create no namespaces.
     Landlock,
 }
 
-const WAYS: [(&str, Way); 3] = [
-    ("in_namespaces", Way::Own),
-    ("in_namespaces_of_a_user", Way::User),
-    ("under_landlock", Way::Landlock),
+const STARTS: [(&str, Start); 3] = [
+    ("in_namespaces", Start::Own),
+    ("in_namespaces_of_a_user", Start::User),
+    ("under_landlock", Start::Landlock),
 ];
 
 /// A language with a hook that its interpreter runs before it opens the script.
@@ -167,14 +167,14 @@ throw new Error('dead');
     },
 ];
 
-pub(crate) fn trials() -> Vec<Trial> {
+pub(crate) fn tests() -> Vec<Trial> {
     let mut trials = Vec::new();
     for language in &LANGUAGES {
-        for (words, way) in WAYS {
-            let mut add = |name: &str, run: fn(&Language, Way)| {
+        for (words, start) in STARTS {
+            let mut add = |name: &str, run: fn(&Language, Start)| {
                 let name = format!("{name}_by_{}_{words}", language.name);
                 let trial = Trial::test(name, move || {
-                    run(language, way);
+                    run(language, start);
                     Ok(())
                 });
                 trials.push(needs(trial.with_kind("native"), language.needs));
@@ -218,48 +218,66 @@ pub(crate) fn trials() -> Vec<Trial> {
         });
         trials.push(needs(trial.with_kind("native"), "namespaces bash"));
     };
-    for (words, way) in WAYS {
+    for (words, start) in STARTS {
+        add(
+            format!("a_script_uses_its_own_file_as_it_does_unconfined_by_bash_{words}"),
+            Box::new(move || uses(start)),
+        );
+        add(
+            format!("a_script_copies_its_own_file_by_bash_{words}"),
+            Box::new(move || copies(start)),
+        );
         add(
             format!("a_script_that_may_change_its_skill_is_what_was_checked_{words}"),
-            Box::new(move || writable(&LANGUAGES[0], way)),
+            Box::new(move || writable(&LANGUAGES[0], start)),
         );
     }
     add(
         "a_script_in_the_workspace_is_what_was_checked_although_the_skill_was_moved".into(),
         Box::new(|| around(&LANGUAGES[0])),
     );
+    for (words, start) in STARTS {
+        let trial = Trial::test(
+            format!("a_script_cannot_lease_its_own_file_from_the_supervisor_{words}"),
+            move || {
+                leases(start);
+                Ok(())
+            },
+        );
+        trials.push(needs(trial.with_kind("native"), LANGUAGES[3].needs));
+    }
     trials
 }
 
-fn command(place: &Place, way: Way, words: &[&str]) -> Command {
-    match way {
-        Way::Own => place.command(words),
-        Way::User => place.unprivileged_command(words),
-        Way::Landlock => without_namespaces(place, words),
+fn command(env: &TestEnv, start: Start, words: &[&str]) -> Command {
+    match start {
+        Start::Own => env.command(words),
+        Start::User => env.unprivileged_command(words),
+        Start::Landlock => without_namespaces(env, words),
     }
 }
 
-/// Starts a script, does `meanwhile` while its interpreter waits in the hook, and lets it go on.
-fn hooked(language: &Language, way: Way, place: &Place, meanwhile: impl FnOnce()) -> End {
-    hooked_with(language, way, place, &["-w", "workspace"], meanwhile)
+/// Starts a script, runs `meanwhile` while its interpreter waits in the hook, and lets it continue.
+fn hooked(language: &Language, start: Start, env: &TestEnv, meanwhile: impl FnOnce()) -> End {
+    hooked_with(language, start, env, &["-w", "workspace"], meanwhile)
 }
 
 /// The same with these words.
 fn hooked_with(
     language: &Language,
-    way: Way,
-    place: &Place,
+    start: Start,
+    env: &TestEnv,
     more: &[&str],
     meanwhile: impl FnOnce(),
 ) -> End {
-    let workspace = place.path("workspace");
+    let workspace = env.path("workspace");
     let workspace = workspace.to_str().unwrap();
-    place.write(&format!("workspace/{}", language.hook), language.waits);
+    env.write(&format!("workspace/{}", language.hook), language.waits);
     if language.name == "python" {
-        // Every version looks for it in a directory of its own.
+        // Every version searches its own directory.
         for minor in 8..20 {
             let path = format!("workspace/lib/python3.{minor}/site-packages/usercustomize.py");
-            place.write(&path, language.waits);
+            env.write(&path, language.waits);
         }
     }
     let variables: Vec<String> = language
@@ -272,7 +290,7 @@ fn hooked_with(
     for variable in &variables {
         words.extend(["--env", variable]);
     }
-    let mut command = command(place, way, &words);
+    let mut command = command(env, start, &words);
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let mut ready = String::new();
@@ -283,49 +301,49 @@ fn hooked_with(
     }
     let mut rest = String::new();
     stdout.read_to_string(&mut rest).unwrap();
-    let end = place.end_of_child(child);
+    let end = env.end_of_child(child);
     assert_eq!(ready, "ready\n", "{}", end.stderr);
     End {
-        stdout: place.named(rest.as_bytes()),
+        stdout: env.named(rest.as_bytes()),
         ..end
     }
 }
 
-fn skill_of(language: &Language) -> Place {
-    let place = Place::new();
-    place.write("skill/SKILL.md", SKILL_MD);
+fn skill_of(language: &Language) -> TestEnv {
+    let env = TestEnv::new();
+    env.write("skill/SKILL.md", SKILL_MD);
     let script = format!("skill/scripts/{}", language.script);
-    place.write(&script, (language.prints)("decided"));
-    place
+    env.write(&script, (language.prints)("decided"));
+    env
 }
 
-fn replaced(language: &Language, way: Way) {
-    let place = skill_of(language);
+fn replaced(language: &Language, start: Start) {
+    let env = skill_of(language);
     let script = format!("skill/scripts/{}", language.script);
-    let other = place.write("other", (language.prints)("other"));
-    let end = hooked(language, way, &place, || {
-        fs::rename(&other, place.path(&script)).unwrap();
+    let other = env.write("other", (language.prints)("other"));
+    let end = hooked(language, start, &env, || {
+        fs::rename(&other, env.path(&script)).unwrap();
     });
     let got = (end.stdout.as_str(), end.stderr.as_str(), end.code);
     assert_eq!(got, ("decided\n", "", 0));
-    // The twin: what a new decision sees is the new file.
-    let again = hooked(language, way, &place, || {});
+    // The allowed twin: a new decision sees the new file.
+    let again = hooked(language, start, &env, || {});
     assert_eq!((again.stdout.as_str(), again.code), ("other\n", 0));
 }
 
 /// The script is a link: some interpreters open what it leads to.
-fn linked(language: &Language, way: Way) {
-    let place = skill_of(language);
+fn linked(language: &Language, start: Start) {
+    let env = skill_of(language);
     let name = language.script.replace("main", "real");
     let (script, real) = (
-        place.path(&format!("skill/scripts/{}", language.script)),
-        place.path(&format!("skill/lib/{name}")),
+        env.path(&format!("skill/scripts/{}", language.script)),
+        env.path(&format!("skill/lib/{name}")),
     );
-    let other = place.write("other", (language.prints)("other"));
-    fs::create_dir(place.path("skill/lib")).unwrap();
+    let other = env.write("other", (language.prints)("other"));
+    fs::create_dir(env.path("skill/lib")).unwrap();
     fs::rename(&script, &real).unwrap();
     std::os::unix::fs::symlink(format!("../lib/{name}"), &script).unwrap();
-    let end = hooked(language, way, &place, || {
+    let end = hooked(language, start, &env, || {
         fs::rename(&other, &real).unwrap();
     });
     let got = (end.stdout.as_str(), end.stderr.as_str(), end.code);
@@ -333,43 +351,43 @@ fn linked(language: &Language, way: Way) {
 }
 
 /// Its directory is replaced by another with a script of the same name.
-fn moved(language: &Language, way: Way) {
-    let place = skill_of(language);
+fn moved(language: &Language, start: Start) {
+    let env = skill_of(language);
     let other = format!("other/{}", language.script);
-    place.write(&other, (language.prints)("other"));
-    let end = hooked(language, way, &place, || {
-        fs::rename(place.path("skill/scripts"), place.path("aside")).unwrap();
-        fs::rename(place.path("other"), place.path("skill/scripts")).unwrap();
+    env.write(&other, (language.prints)("other"));
+    let end = hooked(language, start, &env, || {
+        fs::rename(env.path("skill/scripts"), env.path("aside")).unwrap();
+        fs::rename(env.path("other"), env.path("skill/scripts")).unwrap();
     });
     let got = (end.stdout.as_str(), end.stderr.as_str(), end.code);
     assert_eq!(got, ("decided\n", "", 0));
 }
 
 /// Python runs `__main__.py` in a directory, Node `index.js`.
-fn became_directory(language: &Language, way: Way) {
-    let place = skill_of(language);
-    let script = place.path(&format!("skill/scripts/{}", language.script));
+fn became_directory(language: &Language, start: Start) {
+    let env = skill_of(language);
+    let script = env.path(&format!("skill/scripts/{}", language.script));
     for name in ["__main__.py", "index.js", "main.sh"] {
-        place.write(&format!("other/{name}"), (language.prints)("other"));
+        env.write(&format!("other/{name}"), (language.prints)("other"));
     }
-    let end = hooked(language, way, &place, || {
+    let end = hooked(language, start, &env, || {
         fs::remove_file(&script).unwrap();
-        fs::rename(place.path("other"), &script).unwrap();
+        fs::rename(env.path("other"), &script).unwrap();
     });
     assert_eq!(end.stdout, "", "{}", end.stderr);
     assert_ne!(end.code, 0);
 }
 
 /// Node resolves links in the path of its script.
-fn became_link(language: &Language, way: Way) {
-    let place = skill_of(language);
-    let script = place.path(&format!("skill/scripts/{}", language.script));
-    place.write(
+fn became_link(language: &Language, start: Start) {
+    let env = skill_of(language);
+    let script = env.path(&format!("skill/scripts/{}", language.script));
+    env.write(
         &format!("workspace/other-{}", language.script),
         (language.prints)("other"),
     );
-    let target = place.path(&format!("workspace/other-{}", language.script));
-    let end = hooked(language, way, &place, || {
+    let target = env.path(&format!("workspace/other-{}", language.script));
+    let end = hooked(language, start, &env, || {
         fs::remove_file(&script).unwrap();
         std::os::unix::fs::symlink(&target, &script).unwrap();
     });
@@ -378,17 +396,17 @@ fn became_link(language: &Language, way: Way) {
 }
 
 /// Node tries names with an extension if there is no file.
-fn continued(language: &Language, way: Way) {
-    let place = skill_of(language);
-    let script = place.path(&format!("skill/scripts/{}", language.script));
-    let end = hooked(language, way, &place, || {
+fn continued(language: &Language, start: Start) {
+    let env = skill_of(language);
+    let script = env.path(&format!("skill/scripts/{}", language.script));
+    let end = hooked(language, start, &env, || {
         fs::remove_file(&script).unwrap();
         for extension in ["js", "json", "node"] {
             let name = format!("skill/scripts/{}.{extension}", language.script);
-            place.write(&name, (language.prints)("other"));
+            env.write(&name, (language.prints)("other"));
         }
     });
-    // Whoever opens the path itself gets the script.
+    // A process that opens the path itself gets the script.
     assert!(
         ["", "decided\n"].contains(&end.stdout.as_str()),
         "{}",
@@ -396,32 +414,31 @@ fn continued(language: &Language, way: Way) {
     );
 }
 
-fn writable(language: &Language, way: Way) {
-    let place = skill_of(language);
+fn writable(language: &Language, start: Start) {
+    let env = skill_of(language);
     let script = format!("skill/scripts/{}", language.script);
-    let other = place.write("other", (language.prints)("other"));
+    let other = env.write("other", (language.prints)("other"));
     let words = ["-w", "workspace", "--allow", "write:skill"];
-    let end = hooked_with(language, way, &place, &words, || {
-        fs::rename(&other, place.path(&script)).unwrap();
+    let end = hooked_with(language, start, &env, &words, || {
+        fs::rename(&other, env.path(&script)).unwrap();
     });
     let got = (end.stdout.as_str(), end.stderr.as_str(), end.code);
     assert_eq!(got, ("decided\n", "", 0));
 }
 
-/// The skill lies in the workspace, so that nothing but directories of others leads to it. Whether the keeper sees
-/// in time that it was moved is not asked here; it ends the run then.
+/// The skill is inside the workspace, and its whole directory is replaced. This does not test whether the supervisor notices the move in time; if it does, it ends the run.
 fn around(language: &Language) {
-    let place = skill_of(language);
+    let env = skill_of(language);
     let other = format!("other/scripts/{}", language.script);
-    place.write(&other, (language.prints)("other"));
-    let end = hooked_with(language, Way::Own, &place, &["-w", "."], || {
-        fs::rename(place.path("skill"), place.path("aside")).unwrap();
-        fs::rename(place.path("other"), place.path("skill")).unwrap();
+    env.write(&other, (language.prints)("other"));
+    let end = hooked_with(language, Start::Own, &env, &["-w", "."], || {
+        fs::rename(env.path("skill"), env.path("aside")).unwrap();
+        fs::rename(env.path("other"), env.path("skill")).unwrap();
     });
-    let ended = "Stopped: a file that it must not change was replaced by another program\n\
+    let ended = "Stopped: another process replaced a protected path\n\
                  Signal: SIGKILL\n";
     match end.code {
-        // It may have printed before it was ended.
+        // It may have printed before it was killed.
         137 => assert_eq!(
             (
                 end.stdout.replace("decided\n", "").as_str(),
@@ -433,20 +450,20 @@ fn around(language: &Language) {
     }
 }
 
-/// Two scripts take turns at one path as fast as they can. Which one is decided on is luck; that it is the one which
-/// runs is not.
-fn flipped(language: &Language, way: Way) {
-    let place = skill_of(language);
-    let script = place.path(&format!("skill/scripts/{}", language.script));
-    let other = place.write("other", (language.prints)("other"));
+/// Two scripts alternate at one path as fast as they can. Which one the decision sees is luck; that
+/// the same one runs is not.
+fn flipped(language: &Language, start: Start) {
+    let env = skill_of(language);
+    let script = env.path(&format!("skill/scripts/{}", language.script));
+    let other = env.write("other", (language.prints)("other"));
     let mut words = vec!["run", "./skill", language.script];
     words.extend(language.words);
-    let mut command = command(&place, way, &words);
-    // What the log calls each of them.
+    let mut command = command(&env, start, &words);
+    // The hashes in the log.
     let mut known = Vec::new();
     for word in ["decided\n", "other\n"] {
-        assert_eq!(place.end_of(&mut command).stdout, word);
-        known.push((started(&place).pop().unwrap(), word));
+        assert_eq!(env.end_of(&mut command).stdout, word);
+        known.push((started(&env).pop().unwrap(), word));
         exchange(&script, &other);
     }
     let stop = AtomicBool::new(false);
@@ -457,14 +474,14 @@ fn flipped(language: &Language, way: Way) {
             }
         });
         let _stop = Stop(&stop);
-        let run = |_| place.end_of(&mut command);
+        let run = |_| env.end_of(&mut command);
         (0..12).map(run).collect::<Vec<End>>()
     });
-    let logged = started(&place).into_iter().skip(known.len());
+    let logged = started(&env).into_iter().skip(known.len());
     let logged: Vec<&str> = logged
         .map(|hash| known.iter().find(|known| known.0 == hash).unwrap().1)
         .collect();
-    // A decision that meets a file on its way may refuse it; then nothing ran.
+    // A decision during the exchange may refuse; then nothing ran.
     let ran = printed.iter().filter(|end| end.code != 126);
     let ran: Vec<(&str, &str)> = ran
         .map(|end| (end.stdout.as_str(), end.stderr.as_str()))
@@ -480,14 +497,14 @@ fn exchange(one: &Path, other: &Path) {
 }
 
 /// The hashes of the scripts that were started.
-fn started(place: &Place) -> Vec<String> {
-    let log = place.audit();
+fn started(env: &TestEnv) -> Vec<String> {
+    let log = env.audit();
     let started = log.iter().filter(|line| line["event"] == "started");
     let hashes = started.map(|line| line["script_hash"].as_str().unwrap().to_owned());
     hashes.collect()
 }
 
-/// Also if the trial fails: the other hand would be waited for.
+/// Stops the other thread even if the test panics; the scope would wait for it forever.
 struct Stop<'a>(&'a AtomicBool);
 
 impl Drop for Stop<'_> {
@@ -496,20 +513,111 @@ impl Drop for Stop<'_> {
     }
 }
 
+/// What scripts do with their own file besides running it.
+const USES: &str = r#"#!/bin/bash
+case $STEP in
+executed) echo "executed $0 $1"; exit;;
+sourced) echo "sourced ${BASH_SOURCE[0]} by ${BASH_SOURCE[1]}"; return;;
+esac
+cat "$0" | wc -l
+sha256sum "$0"
+sha256sum < "$0"
+diff "$0" <(cat "$0") && echo the same
+cmp "$0" "${BASH_SOURCE[0]}" && echo the same
+grep -c STEP "$0"
+sed -n '/^# help/s/# //p' "$0"
+# help for users
+awk 'END { print NR }' "$0"
+STEP=sourced; . "$0"; unset STEP
+STEP=executed bash "$0" by bash
+STEP=executed "$0" by itself
+(STEP=executed; export STEP; exec "$0" in env)
+stat -c %s "$0"
+test -r "$0" -a -x "$0" -a ! -w "$0" && echo readable and executable, not writable
+"#;
+
+/// Compares with bash, started without us on the same path.
+fn uses(start: Start) {
+    let env = skill_of(&LANGUAGES[0]);
+    let script = env.write("skill/scripts/main.sh", USES);
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o555);
+    fs::set_permissions(&script, mode).unwrap();
+    let confined = env.end_of(&mut command(&env, start, &["run", "./skill", "main.sh"]));
+    let mut plain = env.program("/bin/bash");
+    // Root may write whatever its mode says.
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::process::CommandExt::uid(&mut plain, 65534);
+        let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(env.root(), open).unwrap();
+    }
+    let plain = env.end_of(plain.arg(script));
+    assert_eq!(plain.stdout.lines().count(), 14, "{plain:?}");
+    assert_eq!(confined, plain);
+}
+
+/// `cp` compares the file that it opened with what it found at the path before.
+fn copies(start: Start) {
+    let env = skill_of(&LANGUAGES[0]);
+    let script = "cp \"$0\" copy && cmp \"$0\" copy && echo copied\n\
+                  install -m 644 \"$0\" installed && cmp \"$0\" installed && echo installed\n\
+                  cat \"$0\" > written && cmp \"$0\" written && echo written\n";
+    env.write("skill/scripts/main.sh", script);
+    env.write("workspace/x", "");
+    let words = ["run", "./skill", "main.sh", "-w", "workspace"];
+    let end = env.end_of(&mut command(&env, start, &words));
+    let got = (end.stdout.as_str(), end.stderr.as_str(), end.code);
+    if matches!(start, Start::Landlock) {
+        // Without namespaces nothing covers the file, so `stat` finds another file than `open`.
+        let replaced = "cp: skipping file '{skill}/scripts/main.sh', as it was replaced while being copied\n\
+                        install: skipping file '{skill}/scripts/main.sh', as it was replaced while being copied\n";
+        assert_eq!(got, ("written\n", replaced, 0));
+        return;
+    }
+    assert_eq!(got, ("copied\ninstalled\nwritten\n", "", 0));
+    for copy in ["copy", "installed", "written"] {
+        assert_eq!(env.read(&format!("workspace/{copy}")), script);
+    }
+}
+
+/// A lease on the file that the supervisor opens for the program would keep the supervisor from
+/// watching it.
+fn leases(start: Start) {
+    let language = &LANGUAGES[3];
+    let env = skill_of(language);
+    let script = "import errno, fcntl, os\n\
+                  own = os.open(__file__, os.O_RDONLY)\n\
+                  def lease(file, kind):\n\
+                  \x20   try:\n\
+                  \x20       fcntl.fcntl(file, fcntl.F_SETLEASE, kind)\n\
+                  \x20       return 'granted'\n\
+                  \x20   except OSError as error:\n\
+                  \x20       return errno.errorcode[error.errno]\n\
+                  print('own file:', lease(own, fcntl.F_WRLCK))\n\
+                  print(open(__file__).readline(), end='')\n\
+                  path = os.environ['TMPDIR'] + '/new'\n\
+                  print('new file:', lease(os.open(path, os.O_RDWR | os.O_CREAT), fcntl.F_WRLCK))\n";
+    env.write("skill/scripts/main.py", script);
+    let words = [&["run", "./skill", "main.py"], language.words].concat();
+    let end = env.end_of(&mut command(&env, start, &words));
+    let got = (end.stdout.as_str(), end.stderr.as_str(), end.code);
+    let wanted = "own file: EAGAIN\nimport errno, fcntl, os\nnew file: granted\n";
+    assert_eq!(got, (wanted, "", 0));
+}
+
 /// Compares with the interpreter, started without us on the same path.
-fn alike(language: &Language, way: Way) {
-    let place = skill_of(language);
-    let script = place.write(
+fn alike(language: &Language, start: Start) {
+    let env = skill_of(language);
+    let script = env.write(
         &format!("skill/scripts/{}", language.script),
         language.tells,
     );
     let (name, text) = language.beside;
-    place.write(&format!("skill/scripts/{name}"), text);
+    env.write(&format!("skill/scripts/{name}"), text);
     let quiet = "PYTHONDONTWRITEBYTECODE=1";
     let mut words = vec!["run", "./skill", language.script, "--env", quiet];
     words.extend(language.words);
     words.extend(["--", "one", "two words"]);
-    let confined = place.end_of(&mut command(&place, way, &words));
+    let confined = env.end_of(&mut command(&env, start, &words));
     let program = match language.name {
         "python" => "python3",
         other => other,
@@ -521,7 +629,7 @@ fn alike(language: &Language, way: Way) {
     plain
         .arg(script)
         .args(["one", "two words"])
-        .current_dir(place.path("skill"))
+        .current_dir(env.path("skill"))
         .env_clear()
         .envs([
             ("PATH", "/usr/local/bin:/usr/bin:/bin"),
@@ -531,7 +639,7 @@ fn alike(language: &Language, way: Way) {
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    let plain = place.end_of(&mut plain);
+    let plain = env.end_of(&mut plain);
     assert!(plain.stdout.lines().count() > 2, "{}", plain.stderr);
     assert_eq!(
         (confined.stdout, confined.stderr, confined.code),

@@ -1,6 +1,7 @@
-//! Programs that are ended from outside: nothing of them stays.
+//! Tests that need more than a script in `attempts/`: runs that are killed or dropped, many runs at
+//! once, late starts, and files that are replaced.
 
-use super::{Place, Way, Who, readings};
+use super::{NativeEnv, Variant, Who, readings};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use skillrun_confine::Backend;
@@ -8,8 +9,8 @@ use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command};
 
-/// A trial that needs more than a script.
-type Ending = fn(Way) -> Result<(), String>;
+/// A test that needs more than a script.
+type Ending = fn(Variant) -> Result<(), String>;
 
 pub(super) const ALL: [(&str, Ending); 9] = [
     ("everything_dies_with_a_host_that_is_killed", killed),
@@ -27,7 +28,7 @@ pub(super) const ALL: [(&str, Ending); 9] = [
         killed_early,
     ),
     (
-        "a_program_sees_what_was_mounted_while_its_keeper_waited",
+        "a_program_sees_what_was_mounted_while_its_supervisor_waited",
         mounted,
     ),
     (
@@ -47,8 +48,63 @@ pub(super) const BY_ROOT: [(&str, Ending); 1] = [(
     hidden,
 )];
 
-/// Starts what is hardest to end: daemons that lost their parents, ignore every signal that can be,
-/// have sessions of their own, or are stopped. Says so when all of them are there.
+/// The same for those whose script is in Python.
+pub(super) const BY_PYTHON: [(&str, Ending); 1] = [(
+    "attributes_of_files_are_set_only_where_a_control_group_counts_them",
+    attributes,
+)];
+pub(super) const PYTHON: &str = "/usr/bin/python3";
+
+/// Sets attributes of files in the workspace, by each of the calls that do.
+const ATTRIBUTES: &str = r#"
+import errno, os
+def attempt(what, do):
+    try:
+        do()
+        print(f"{what}: set {os.listxattr(what)}")
+    except OSError as error:
+        print(f"{what}: {errno.errorcode[error.errno]}")
+for path in ["by_path", "by_link", "open"]:
+    open(path, "w").close()
+attempt("by_path", lambda: os.setxattr("by_path", "user.x", b"x"))
+attempt("by_link", lambda: os.setxattr("by_link", "user.x", b"x", follow_symlinks=False))
+attempt("open", lambda: os.setxattr(os.open("open", os.O_RDWR), "user.x", b"x"))
+"#;
+
+/// Attributes of a file in memory are memory that no process shows.
+fn attributes(variant: Variant) -> Result<(), String> {
+    let env = NativeEnv::new(variant);
+    let mut host = env.host("attributes");
+    let output = host.args([PYTHON, "-c", ATTRIBUTES]).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let is = |line: &str| text.lines().any(|got| got == line);
+    let supported = is("supported: true");
+    let counted = is("counted: true");
+    let met = match (counted, variant.backend) {
+        // Without a control group the call fails, as on a file system without attributes.
+        (false, _) => "ENOTSUP",
+        // Without namespaces no attribute of any file is changed.
+        (true, Backend::Landlock) => "EPERM",
+        (true, Backend::Namespaces) if supported => "set ['user.x']",
+        (true, Backend::Namespaces) => "ENOTSUP",
+    };
+    let wanted = format!(
+        "supported: {supported}\ncounted: {counted}\nby_path: {met}\nby_link: {met}\nopen: {met}\n\
+         ended: Exited(0)\n"
+    );
+    match text == wanted && stderr.is_empty() {
+        true => Ok(()),
+        false => Err(crate::folder::difference(
+            &wanted,
+            &format!("{text}{stderr}"),
+        )),
+    }
+}
+
+/// Starts the processes that are hardest to kill: daemons that lost their parents, ignore every
+/// signal that can be ignored, have their own sessions, or are stopped. Prints so when all of them
+/// run.
 const DAEMONS: &str = r#"
 cd "$TMPDIR"
 mkfifo there
@@ -57,23 +113,23 @@ trap '' TERM HUP INT QUIT PIPE
 ( setsid bash -c 'trap "" TERM HUP INT; echo > there; exec sleep 1000' & )
 ( ( nohup bash -c 'echo > there; exec sleep 1000' >nohup.out 2>&1 & ) & )
 ( bash -c 'echo > there; kill -STOP $$; sleep 1000' & )
-( exec -a skillrun-keeper bash -c 'echo > there; while :; do :; done' & )
+( exec -a skillrun-supervisor bash -c 'echo > there; while :; do :; done' & )
 for each in 1 2 3 4; do read <&3; done
 echo ready
 exec sleep 1000
 "#;
 
-fn killed(way: Way) -> Result<(), String> {
-    let place = Place::new(way);
-    let mut host = Host(bash(&place, "hold", DAEMONS).spawn().unwrap());
+fn killed(variant: Variant) -> Result<(), String> {
+    let env = NativeEnv::new(variant);
+    let mut host = Host(bash(&env, "hold", DAEMONS).spawn().unwrap());
     let host = &mut host.0;
     let mut line = String::new();
     let mut stdout = BufReader::new(host.stdout.take().unwrap());
     stdout.read_line(&mut line).unwrap();
     assert_eq!(line, "ready\n");
-    let keepers = readings::children(host.id());
+    let supervisors = readings::children(host.id());
     let all = readings::descendants(host.id());
-    // The keeper, the program and the four daemons.
+    // The supervisor, the program and the four daemons.
     assert!(all.len() >= 6, "{all:?}");
     let handles: Vec<_> = all
         .iter()
@@ -93,14 +149,14 @@ fn killed(way: Way) -> Result<(), String> {
         assert_eq!(ended, 1, "{process} {name} lives on");
     }
     assert_eq!(
-        readings::marked(place.root.path().to_str().unwrap()),
+        readings::marked(env.root.path().to_str().unwrap()),
         [0u32; 0]
     );
-    assert_eq!(readings::groups(&keepers), [""; 0]);
+    assert_eq!(readings::groups(&supervisors), [""; 0]);
     Ok(())
 }
 
-/// A host that does not outlive a trial that fails.
+/// A host that is killed if its test fails.
 struct Host(Child);
 
 impl Drop for Host {
@@ -110,9 +166,9 @@ impl Drop for Host {
     }
 }
 
-fn dropped(way: Way) -> Result<(), String> {
-    let place = Place::new(way);
-    let output = bash(&place, "drop", DAEMONS).output().unwrap();
+fn dropped(variant: Variant) -> Result<(), String> {
+    let env = NativeEnv::new(variant);
+    let output = bash(&env, "drop", DAEMONS).output().unwrap();
     same(
         &output,
         "ready\noutside: unchanged\nlisteners: nobody came\nvictim: lives, nice 0\n\
@@ -120,9 +176,9 @@ fn dropped(way: Way) -> Result<(), String> {
     )
 }
 
-fn forgotten(way: Way) -> Result<(), String> {
-    let place = Place::new(way);
-    let output = bash(&place, "forget", ":").output().unwrap();
+fn forgotten(variant: Variant) -> Result<(), String> {
+    let env = NativeEnv::new(variant);
+    let output = bash(&env, "forget", ":").output().unwrap();
     same(
         &output,
         "outside: unchanged\nlisteners: nobody came\nvictim: lives, nice 0\n\
@@ -130,12 +186,12 @@ fn forgotten(way: Way) -> Result<(), String> {
     )
 }
 
-fn checked_script(way: Way) -> Result<(), String> {
-    let place = Place::new(way);
-    place.write("skill/main.sh", "echo other\n");
-    let path = place.path("skill/main.sh");
+fn checked_script(variant: Variant) -> Result<(), String> {
+    let env = NativeEnv::new(variant);
+    env.write("skill/main.sh", "echo other\n");
+    let path = env.path("skill/main.sh");
     let path = path.to_str().unwrap();
-    let output = place
+    let output = env
         .host("script")
         .args(["/bin/bash", path])
         .output()
@@ -147,22 +203,21 @@ fn checked_script(way: Way) -> Result<(), String> {
     )
 }
 
-fn checked_program(way: Way) -> Result<(), String> {
-    let place = Place::new(way);
-    let program = place.path("skill/program");
+fn checked_program(variant: Variant) -> Result<(), String> {
+    let env = NativeEnv::new(variant);
+    let program = env.path("skill/program");
     std::fs::copy("/bin/echo", &program).unwrap();
-    place.give(&program);
+    env.give(&program);
     let path = program.to_str().unwrap();
     let start = || {
-        place
-            .host("program")
+        env.host("program")
             .args([path, "decided"])
             .output()
             .unwrap()
     };
     same(&start(), "decided\nended: Exited(0)\n")?;
-    std::fs::copy("/bin/true", place.path("other")).unwrap();
-    place.give(&place.path("other"));
+    std::fs::copy("/bin/true", env.path("other")).unwrap();
+    env.give(&env.path("other"));
     let why = "it was replaced after it was checked";
     same(
         &start(),
@@ -170,18 +225,18 @@ fn checked_program(way: Way) -> Result<(), String> {
     )
 }
 
-fn many(way: Way) -> Result<(), String> {
-    let place = Place::new(way);
-    // Under Landlock alone the kernel counts all processes of an ordinary user, so runs that began early
-    // have no room for a child once many others have begun.
-    let own = match (way.backend, way.who) {
+fn many(variant: Variant) -> Result<(), String> {
+    let env = NativeEnv::new(variant);
+    // Under Landlock alone the kernel counts all processes of an ordinary user, so early runs cannot
+    // start a child once many others have started.
+    let own = match (variant.backend, variant.who) {
         (Backend::Landlock, Who::User) => r#"read own < "$TMPDIR/own""#,
         _ => r#"own=$(cat "$TMPDIR/own")"#,
     };
     let script = format!(
         r#"echo $1 > "$TMPDIR/own"; echo ready; read; {own}; echo "$own $(($1 * $1))"; exit $(($1 % 100))"#
     );
-    let output = bash(&place, "many", &script).arg("bash").output().unwrap();
+    let output = bash(&env, "many", &script).arg("bash").output().unwrap();
     same(
         &output,
         "all are ready\nall have ended\noutside: unchanged\nlisteners: nobody came\n\
@@ -189,22 +244,22 @@ fn many(way: Way) -> Result<(), String> {
     )
 }
 
-fn killed_early(way: Way) -> Result<(), String> {
-    let place = Place::new(way);
-    let happens = r#"(( ROOM == 0 )) || { kill -KILL $ROOM; until [[ $(cat /proc/$ROOM/stat) == *") Z "* ]]; do :; done; }"#;
-    late(&place, "late", happens, "echo started")
+fn killed_early(variant: Variant) -> Result<(), String> {
+    let env = NativeEnv::new(variant);
+    let happens = r#"(( INIT == 0 )) || { kill -KILL $INIT; until [[ $(cat /proc/$INIT/stat) == *") Z "* ]]; do :; done; }"#;
+    late(&env, "late", happens, "echo started")
 }
 
-fn mounted(way: Way) -> Result<(), String> {
-    let place = Place::new(way);
+fn mounted(variant: Variant) -> Result<(), String> {
+    let env = NativeEnv::new(variant);
     let happens = "mount -t tmpfs none workspace && echo started > workspace/own";
-    late(&place, "late, with mounts of its own", happens, "cat own")
+    late(&env, "late, with mounts of its own", happens, "cat own")
 }
 
-fn limited(way: Way) -> Result<(), String> {
-    let place = Place::new(way);
+fn limited(variant: Variant) -> Result<(), String> {
+    let env = NativeEnv::new(variant);
     let shown = r#"echo "$(ulimit -Hn) $(ulimit -Hf) $(ulimit -Hu) $(ulimit -Hr) $(ulimit -He)""#;
-    let mut command = place.host("late, with low limits");
+    let mut command = env.host("late, with low limits");
     command.args([":", "/bin/bash", "-c", shown]);
     same(
         &command.output().unwrap(),
@@ -212,27 +267,27 @@ fn limited(way: Way) -> Result<(), String> {
     )
 }
 
-/// Says what it met, where the trial of a backend did not find what every watch needs.
-const REFUSED: &str = "cannot watch the program: `/proc` does not show its processes, as where it is mounted with \
-                       `hidepid`\n";
+/// The reason that the probe of a backend gives if it cannot see what every watch needs.
+const REFUSED: &str = "cannot watch the program: `/proc` does not show its processes (is it mounted with \
+                       `hidepid`?)\n";
 
-fn hidden(way: Way) -> Result<(), String> {
+fn hidden(variant: Variant) -> Result<(), String> {
     let disk = "# limits: disk=8 time=20\necho begun; head -c 20M /dev/zero > file; sleep 1000";
     let memory = "# limits: memory=64 time=20\necho begun; exec 2>/dev/null; for each in 1 2 3 4; do \
                   { head -c 42M /dev/zero; sleep 1000; } | tail -c 40M >&2 & done; wait";
-    let (output, refused) = among_hidden(way, disk);
+    let (output, refused) = among_hidden(variant, disk);
     if refused {
         return Ok(());
     }
     same(&output, &ended("begun\n", "Disk"))?;
-    if way.who == Who::Root {
+    if variant.who == Who::Root {
         return Ok(());
     }
-    let (output, _) = among_hidden(way, memory);
+    let (output, _) = among_hidden(variant, memory);
     same(&output, &ended("begun\n", "Memory"))?;
-    // What can be executed and not read is closed to others, and so hidden once it runs.
+    // A program that can be executed but not read is undumpable, and so hidden once it runs.
     let hides = r#"perl -e 'use Fcntl; sysopen F, "closed", O_CREAT | O_WRONLY, 0111; print F `cat /bin/sleep`'; ./closed 1000"#;
-    let (output, _) = among_hidden(way, hides);
+    let (output, _) = among_hidden(variant, hides);
     let stderr = String::from_utf8_lossy(&output.stderr);
     match stderr.contains("`/proc` does not show its processes") {
         true => Ok(()),
@@ -247,29 +302,29 @@ fn ended(said: &str, end: &str) -> String {
     )
 }
 
-/// What comes of a script among hidden processes, and whether this way of holding it is refused there.
-fn among_hidden(way: Way, script: &str) -> (std::process::Output, bool) {
-    let place = Place::new(way);
-    place.write("skill/script", script);
-    let mut command = place.host("attempt, with processes hidden");
+/// The result of a script among hidden processes, and whether this backend is refused there.
+fn among_hidden(variant: Variant, script: &str) -> (std::process::Output, bool) {
+    let env = NativeEnv::new(variant);
+    env.write("skill/script", script);
+    let mut command = env.host("attempt, with processes hidden");
     command.uid(0).gid(0);
-    command.arg("/bin/bash").arg(place.path("skill/script"));
+    command.arg("/bin/bash").arg(env.path("skill/script"));
     let output = command.output().unwrap();
     let refused = output.stderr == REFUSED.as_bytes();
-    // The first process inside is closed to the user who started it.
-    let expected = way.backend == Backend::Namespaces && way.who == Who::User;
+    // The init process is hidden from the user who started it.
+    let expected = variant.backend == Backend::Namespaces && variant.who == Who::User;
     assert_eq!(refused, expected, "{output:?}");
     (output, refused)
 }
 
-fn late(place: &Place, role: &str, happens: &str, script: &str) -> Result<(), String> {
-    let mut command = place.host(role);
+fn late(env: &NativeEnv, role: &str, happens: &str, script: &str) -> Result<(), String> {
+    let mut command = env.host(role);
     command.args([happens, "/bin/bash", "-c", script]);
     same(&command.output().unwrap(), "started\nOk(Exited(0))\n")
 }
 
-fn bash(place: &Place, role: &str, script: &str) -> Command {
-    let mut command = place.host(role);
+fn bash(env: &NativeEnv, role: &str, script: &str) -> Command {
+    let mut command = env.host(role);
     command.args(["/bin/bash", "-c", script]);
     command
 }

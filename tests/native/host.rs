@@ -1,10 +1,10 @@
-//! The host of one trial, in a process of its own.
+//! The host of one test, in its own process.
 
 use super::outside::Outside;
 use super::protected::PATHS;
 use super::readings;
 use skillrun_confine::{
-    Appeared, Backend, Confinement, Fate, Job, Limits, Place, Running, Scratch, Script, What,
+    Appeared, Backend, Confinement, Fate, Job, Limits, Mount, MountKind, Running, Scratch, Script,
 };
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -17,12 +17,12 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::unix::pipe::Receiver;
 
-/// In the environment of a host: what it is to do.
+/// The variable that tells a host its role.
 pub(crate) const ROLE: &str = "SKILLRUN_BATTERY_HOST";
-/// Output beyond this is counted and not shown.
+/// Output beyond this is counted and not printed.
 const SHOWN: usize = 64 << 10;
 const MIB: u64 = 1 << 20;
-/// Runs of one host at once.
+/// Concurrent runs of one host.
 const MANY: usize = 100;
 
 pub(crate) fn main(role: &str) -> ExitCode {
@@ -68,6 +68,8 @@ pub(crate) fn main(role: &str) -> ExitCode {
             "protected, held" => host.hold(command).await,
             "protected, lost" => host.lose_planted(command).await,
             "protected, dropped" => host.drop_planted(command).await,
+            "attributes" => host.attributes(command).await,
+            "vanished" => host.vanished(command).await,
             "late" => host.late(command, "").await,
             "script" => host.script(command).await,
             "program" => host.program(command).await,
@@ -78,7 +80,7 @@ pub(crate) fn main(role: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The same as `late`, where mounts go nowhere else and the user may make them.
+/// The same as `late`, where mounts do not propagate and the user may create them.
 fn with_own_mounts() -> ExitCode {
     let mut unshare = std::process::Command::new("/usr/bin/unshare");
     unshare.args(["--mount", "--propagation", "private"]);
@@ -98,8 +100,8 @@ fn with_own_mounts() -> ExitCode {
     }
 }
 
-/// The same as `attempt`, where `/proc` shows nobody the processes of others; root's to arrange, for the user whose
-/// the directory is.
+/// The same as `attempt`, where `/proc` hides the processes of other users. Root arranges this, for
+/// the user who owns the directory.
 fn with_processes_hidden() -> ExitCode {
     let user = fs::metadata(".").unwrap().uid().to_string();
     let (flags, mode) = (rustix::fs::OFlags::PATH, rustix::fs::Mode::empty());
@@ -122,7 +124,7 @@ fn with_processes_hidden() -> ExitCode {
     }
 }
 
-/// Has this process less than a program is to have, and of turns before others more, if it may.
+/// Gives this process lower limits than a program gets, and a higher priority, if it may.
 fn lower_limits() {
     use rustix::process::{Resource, Rlimit, setrlimit};
     let limit = |(resource, most)| {
@@ -148,12 +150,12 @@ struct Host {
 }
 
 impl Host {
-    /// Runs a script to its end, and prints what it wrote, how it ended, and what became of the rest.
+    /// Runs a script to its end, and prints its output, how it ended, and what became of the rest.
     async fn attempt(&self, command: Vec<OsString>) {
         let outside = Outside::new(&self.root);
         let script = fs::read_to_string(&command[1]).unwrap();
         let mut running = self.start(command, &script, outside.environment(), "scratch");
-        let keepers = self.keepers(&outside);
+        let supervisors = self.supervisors(&outside);
         drop(running.stdin.take());
         let (stdout, stderr) = (running.stdout.take(), running.stderr.take());
         let (stdout, stderr) = tokio::join!(collect(stdout), collect(stderr));
@@ -161,27 +163,28 @@ impl Host {
         print!("{}", shown("stdout", &stdout, ""));
         print!("{}", shown("stderr", &stderr, "stderr| "));
         println!("ended: {:?}", end.stopped);
-        print!("{}{}", outside.report(), self.left(&outside, &keepers));
+        print!("{}{}", outside.report(), self.left(&outside, &supervisors));
     }
 
-    /// Starts a script, says so when it does, and never ends.
+    /// Starts a script, prints so when it runs, and never ends.
     async fn hold(&self, command: Vec<OsString>) {
         let mut running = self.start(command, "", self.mark(), "scratch");
         println!("{}", first_line(&mut running).await);
         std::future::pending::<()>().await;
     }
 
-    /// Starts a script and drops it once it has said something; prints what is left then.
+    /// Starts a script and drops it after its first output; prints what is left then.
     async fn give_up(&self, command: Vec<OsString>) {
         let outside = Outside::new(&self.root);
         let mut running = self.start(command, "", outside.environment(), "scratch");
-        let keepers = self.keepers(&outside);
+        let supervisors = self.supervisors(&outside);
         println!("{}", first_line(&mut running).await);
         drop(running);
-        print!("{}{}", outside.report(), self.left(&outside, &keepers));
+        print!("{}{}", outside.report(), self.left(&outside, &supervisors));
     }
 
-    /// Runs a script to its end, and prints what it wrote, how it ended, and which protected paths appeared.
+    /// Runs a script to its end, and prints its output, how it ended, and which protected paths
+    /// appeared.
     async fn protected(&self, command: Vec<OsString>) {
         let mut running = self.start(command, "", self.mark(), "scratch");
         drop(running.stdin.take());
@@ -209,16 +212,16 @@ impl Host {
         drop(running);
     }
 
-    /// Starts a script, kills what supervises it, and creates a protected path for it.
+    /// Starts a script, kills its supervisor, and creates a protected path for it.
     async fn lose_planted(&self, command: Vec<OsString>) {
         let mut running = self.start(command, "", self.mark(), "scratch");
         println!("{}", first_line(&mut running).await);
-        let keepers = readings::children(std::process::id());
-        for keeper in keepers {
-            let keeper = rustix::process::Pid::from_raw(keeper.cast_signed()).unwrap();
-            rustix::process::kill_process(keeper, rustix::process::Signal::KILL).unwrap();
+        let supervisors = readings::children(std::process::id());
+        for supervisor in supervisors {
+            let supervisor = rustix::process::Pid::from_raw(supervisor.cast_signed()).unwrap();
+            rustix::process::kill_process(supervisor, rustix::process::Signal::KILL).unwrap();
         }
-        // What the host reads last, the end of the pipe or of the process, is luck.
+        // Whether the host sees the end of the pipe or of the process last is a matter of timing.
         running.ended().await.unwrap_err();
         println!("the supervisor is gone");
         let workspace = self.root.join("workspace");
@@ -226,20 +229,20 @@ impl Host {
         drop(running);
     }
 
-    /// Drops a script that has ended by itself, and whose end nobody has asked for.
+    /// Drops a script that has exited, and whose result was not requested.
     async fn forget(&self, command: Vec<OsString>) {
         let outside = Outside::new(&self.root);
         let running = self.start(command, "", outside.environment(), "scratch");
-        let keepers = self.keepers(&outside);
+        let supervisors = self.supervisors(&outside);
         let ended = |process: &u32| readings::state(*process).is_some_and(|(now, _)| now == "Z");
-        while !keepers.iter().all(ended) {
+        while !supervisors.iter().all(ended) {
             tokio::task::yield_now().await;
         }
         drop(running);
-        print!("{}{}", outside.report(), self.left(&outside, &keepers));
+        print!("{}{}", outside.report(), self.left(&outside, &supervisors));
     }
 
-    /// Has many scripts run at once: none goes on before all have begun.
+    /// Runs many scripts at once: none continues before all have started.
     async fn many(&self, command: Vec<OsString>) {
         let outside = Outside::new(&self.root);
         let mut all = Vec::new();
@@ -255,7 +258,7 @@ impl Host {
                 &scratch,
             ));
         }
-        let keepers = self.keepers(&outside);
+        let supervisors = self.supervisors(&outside);
         for running in &mut all {
             assert_eq!(first_line(running).await, "ready");
         }
@@ -276,24 +279,24 @@ impl Host {
             }
         }
         println!("all have ended");
-        print!("{}{}", outside.report(), self.left(&outside, &keepers));
+        print!("{}{}", outside.report(), self.left(&outside, &supervisors));
     }
 
-    /// Has something happen while a keeper waits for its program, then starts that.
+    /// Runs a command while a supervisor waits for its program, then starts the program.
     async fn late(&self, command: Vec<OsString>, limits: &str) {
         let mut command = command.into_iter();
         let happens = command.next().unwrap();
-        // The room that waits, where there are rooms.
-        let mut room = None;
-        while self.confinement.backend() == Backend::Namespaces && room.is_none() {
+        // The init process of the idle sandbox, if the backend has one.
+        let mut init = None;
+        while self.confinement.backend() == Backend::Namespaces && init.is_none() {
             let own = readings::descendants(std::process::id());
             let sleeps =
                 |process: &u32| readings::state(*process).is_some_and(|(now, _)| now == "S");
-            room = own.get(1).copied().filter(sleeps);
+            init = own.get(1).copied().filter(sleeps);
         }
         let mut shell = std::process::Command::new("/bin/bash");
         shell.arg("-c").arg(happens);
-        shell.env("ROOM", room.unwrap_or(0).to_string());
+        shell.env("INIT", init.unwrap_or(0).to_string());
         assert!(shell.status().unwrap().success());
         let mut running = self.start(command.collect(), limits, self.mark(), "scratch");
         println!("{}", first_line(&mut running).await);
@@ -310,7 +313,57 @@ impl Host {
         self.report(self.confinement.start(job).unwrap()).await;
     }
 
-    /// Checks a program, replaces it if there is something to replace it by, and starts it.
+    /// Runs a script, and prints whether the file system of the workspace has attributes and a control group counted its
+    /// memory.
+    async fn attributes(&self, command: Vec<OsString>) {
+        let probe = self.root.join("workspace/probe");
+        fs::write(&probe, "").unwrap();
+        let flags = rustix::fs::XattrFlags::empty();
+        let set = rustix::fs::setxattr(&probe, "user.x", b"x", flags);
+        println!("supported: {}", set.is_ok());
+        fs::remove_file(probe).unwrap();
+        let mut running = self.start(command, "", self.mark(), "scratch");
+        drop(running.stdin.take());
+        let (stdout, stderr) = (running.stdout.take(), running.stderr.take());
+        let (stdout, stderr) = tokio::join!(collect(stdout), collect(stderr));
+        let end = running.ended().await.unwrap();
+        let counted = end.layers.contains(&skillrun_confine::Layer::MemoryCgroup);
+        println!("counted: {counted}");
+        print!("{}", shown("stdout", &stdout, ""));
+        print!("{}", shown("stderr", &stderr, "stderr| "));
+        println!("ended: {:?}", end.stopped);
+    }
+
+    /// Opens the protected path that the first word names, executes the second word in a shell, then runs a script.
+    async fn vanished(&self, command: Vec<OsString>) {
+        let mut command = command.into_iter();
+        let (path, happens) = (command.next().unwrap(), command.next().unwrap());
+        let mut job = self.job(command.collect(), "", self.mark(), "scratch");
+        let path = self.root.join("workspace").join(path);
+        job.mounts.push(Mount {
+            kind: MountKind::Open(File::open(&path).unwrap().into()),
+            at: path,
+            writable: false,
+        });
+        let mut shell = std::process::Command::new("/bin/bash");
+        shell.arg("-ec").arg(happens).current_dir("workspace");
+        assert!(shell.status().unwrap().success());
+        let mut running = self.confinement.start(job).unwrap();
+        drop(running.stdin.take());
+        let (stdout, stderr) = (running.stdout.take(), running.stderr.take());
+        // If the supervisor did not start the program, it keeps the output open.
+        match running.ended().await {
+            Ok(end) => {
+                let (stdout, stderr) = tokio::join!(collect(stdout), collect(stderr));
+                print!("{}", shown("stdout", &stdout, ""));
+                print!("{}", shown("stderr", &stderr, "stderr| "));
+                println!("ended: {:?}", end.stopped);
+            }
+            Err(unable) => println!("unable: {unable}"),
+        }
+    }
+
+    /// Opens a program as checked, replaces its file if `other` exists, and starts it.
     async fn program(&self, command: Vec<OsString>) {
         let mut job = self.job(command, "", self.mark(), "scratch");
         job.checked = Some(File::open(&job.program).unwrap().into());
@@ -321,7 +374,7 @@ impl Host {
         self.report(self.confinement.start(job).unwrap()).await;
     }
 
-    /// Prints what a program wrote and how it ended.
+    /// Prints a program's output and how it ended.
     async fn report(&self, mut running: Running) {
         drop(running.stdin.take());
         let (stdout, stderr) = (running.stdout.take(), running.stderr.take());
@@ -338,24 +391,27 @@ impl Host {
         vec![("ROOT", self.root.to_str().unwrap().into())]
     }
 
-    fn keepers(&self, outside: &Outside) -> Vec<u32> {
-        let mut keepers = readings::children(std::process::id());
-        keepers.retain(|process| *process != outside.victim());
-        keepers
+    fn supervisors(&self, outside: &Outside) -> Vec<u32> {
+        let mut supervisors = readings::children(std::process::id());
+        supervisors.retain(|process| *process != outside.victim());
+        supervisors
     }
 
-    /// What is left of programs that have ended: nothing.
-    fn left(&self, outside: &Outside, keepers: &[u32]) -> String {
+    /// What is left of programs that ended: nothing.
+    fn left(&self, outside: &Outside, supervisors: &[u32]) -> String {
         let mut left = Vec::new();
-        for process in self.keepers(outside) {
+        for process in self.supervisors(outside) {
             left.push(format!("child {process}"));
         }
         for process in readings::marked(self.root.to_str().unwrap()) {
             let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
             left.push(format!("process {process} {}", name.trim()));
         }
-        left.extend(readings::groups(keepers));
-        assert!(!keepers.is_empty(), "what has no keeper proves nothing");
+        left.extend(readings::groups(supervisors));
+        assert!(
+            !supervisors.is_empty(),
+            "what has no supervisor proves nothing"
+        );
         match left.as_slice() {
             [] => "left: nothing\n".into(),
             left => format!("left: {}\n", left.join(", ")),
@@ -382,8 +438,8 @@ impl Host {
     ) -> Job {
         let mut command = command.into_iter();
         let asked = Asked::of(script);
-        let place = |name: &str, writable| Place {
-            what: What::Open(File::open(self.root.join(name)).unwrap().into()),
+        let mount = |name: &str, writable| Mount {
+            kind: MountKind::Open(File::open(self.root.join(name)).unwrap().into()),
             at: self.root.join(name),
             writable,
         };
@@ -401,16 +457,16 @@ impl Host {
             ("TMPDIR", home.to_str().unwrap().into()),
         ];
         variables.extend(environment);
-        let mut places = vec![place("skill", false)];
+        let mut mounts = vec![mount("skill", false)];
         let directory = match asked.workspace {
             true => {
-                places.push(place("workspace", true));
+                mounts.push(mount("workspace", true));
                 self.root.join("workspace")
             }
             false => home,
         };
-        places.extend(self.absent.iter().map(|path| Place {
-            what: What::Absent(self.root.join(path)),
+        mounts.extend(self.absent.iter().map(|path| Mount {
+            kind: MountKind::Absent(self.root.join(path)),
             at: self.root.join(path),
             writable: false,
         }));
@@ -424,7 +480,7 @@ impl Host {
                 .map(|(name, value)| (name.into(), value.into()))
                 .collect(),
             directory,
-            places,
+            mounts,
             scratch,
             network: asked.network,
             limits: asked.limits,
@@ -432,7 +488,8 @@ impl Host {
     }
 }
 
-/// What a script says it wants, in a line `# limits: time=1 memory=64 …`: seconds and mebibytes.
+/// The limits that a script asks for in a line `# limits: time=1 memory=64 …`, in seconds and
+/// mebibytes.
 struct Asked {
     limits: Limits,
     scratch: u64,
@@ -478,7 +535,7 @@ impl Asked {
     }
 }
 
-/// The bytes of a stream, and how many there were in all.
+/// The bytes of a stream, and their total number.
 async fn collect(stream: Option<Receiver>) -> (Vec<u8>, u64) {
     let mut stream = stream.unwrap();
     let (mut kept, mut count) = (Vec::new(), 0);

@@ -1,10 +1,10 @@
-//! The escape battery of the native tier: each script in `attempts/` tries to get out, in every backend
-//! and as every user that this machine offers, and its whole output is compared with what is expected
-//! there. `README.md` says how to add one.
+//! The escape battery of the native tier: each script in `attempts/` tries to escape, in every
+//! backend and as every user that this machine offers, and its whole output is compared with the
+//! expected one there. `README.md` explains how to add one.
 //!
-//! Each trial has a host process of its own, which is this test binary started again, if need be as an
-//! ordinary user: so a host can be killed, and what it finds afterwards is about one run alone. Each
-//! ordinary user is another one, so that none counts the processes of the others.
+//! Each test has its own host process, which is this test binary started again, as an ordinary user
+//! if necessary. So a host can be killed, and what it finds afterwards belongs to one run alone. Each
+//! test uses a different ordinary user, so that none counts the processes of another.
 
 mod checked;
 mod ends;
@@ -28,7 +28,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use tempfile::TempDir;
 
-/// The first of the ordinary users that root becomes; they need not be in any list of users.
+/// The first of the ordinary users that root switches to; they need not exist in any list of users.
 const FIRST_USER: u32 = 23456;
 
 /// Who runs the host.
@@ -38,14 +38,14 @@ enum Who {
     User,
 }
 
-/// One way of holding a program, by one user.
+/// One backend and user to test.
 #[derive(Debug, Clone, Copy)]
-struct Way {
+struct Variant {
     backend: Backend,
     who: Who,
 }
 
-impl Way {
+impl Variant {
     const ALL: [Self; 4] = [
         Self::new(Backend::Namespaces, Who::Root),
         Self::new(Backend::Namespaces, Who::User),
@@ -83,8 +83,8 @@ impl Way {
             return Some("the tests do not run as root".into());
         }
         if is_root && self.who == Who::User {
-            let place = Place::new(self);
-            let output = place.host("probe").output().unwrap();
+            let env = NativeEnv::new(self);
+            let output = env.host("probe").output().unwrap();
             return (!output.status.success())
                 .then(|| String::from_utf8_lossy(&output.stderr).trim().to_owned());
         }
@@ -94,15 +94,16 @@ impl Way {
     }
 }
 
-/// One trial for each script and way; those that cannot be here are ignored, and their kind says why.
-pub(crate) fn trials() -> Vec<Trial> {
-    let mut trials = scripts::trials();
-    trials.extend(checked::trials());
-    for way in Way::ALL {
-        let missing = way.missing();
+/// One test for each script, backend and user. Those that cannot run here are ignored, and their kind
+/// gives the reason.
+pub(crate) fn tests() -> Vec<Trial> {
+    let mut trials = scripts::tests();
+    trials.extend(checked::tests());
+    for variant in Variant::ALL {
+        let missing = variant.missing();
         let mut add =
             |name: &str, lacks: Option<String>, run: Box<dyn Fn() -> Result<(), Failed> + Send>| {
-                let trial = Trial::test(format!("{name}_{}", way.words()), run);
+                let trial = Trial::test(format!("{name}_{}", variant.words()), run);
                 let why = missing.clone().or(lacks);
                 trials.push(match why {
                     Some(why) => trial
@@ -114,10 +115,23 @@ pub(crate) fn trials() -> Vec<Trial> {
         for script in scripts() {
             let name = script.file_stem().unwrap().to_string_lossy().into_owned();
             let lacks = interpreter(&script).err();
-            add(&name, lacks, Box::new(move || attempt(&script, way)));
+            add(&name, lacks, Box::new(move || attempt(&script, variant)));
         }
         for (name, run) in ends::ALL.into_iter().chain(protected::ALL) {
-            add(name, None, Box::new(move || run(way).map_err(Failed::from)));
+            add(
+                name,
+                None,
+                Box::new(move || run(variant).map_err(Failed::from)),
+            );
+        }
+        for (name, run) in ends::BY_PYTHON {
+            let lacks = !Path::new(ends::PYTHON).is_file();
+            let lacks = lacks.then(|| "python3 is not installed".into());
+            add(
+                name,
+                lacks,
+                Box::new(move || run(variant).map_err(Failed::from)),
+            );
         }
         let is_root = rustix::process::geteuid().is_root();
         for (name, run) in ends::BY_ROOT {
@@ -125,7 +139,7 @@ pub(crate) fn trials() -> Vec<Trial> {
             add(
                 name,
                 lacks,
-                Box::new(move || run(way).map_err(Failed::from)),
+                Box::new(move || run(variant).map_err(Failed::from)),
             );
         }
     }
@@ -169,35 +183,35 @@ fn interpreter(script: &Path) -> Result<PathBuf, String> {
         .ok_or(format!("{name} is not installed"))
 }
 
-/// Runs one script in a host of its own and compares what came of it.
-fn attempt(script: &Path, way: Way) -> Result<(), Failed> {
-    let place = Place::new(way);
+/// Runs one script in its own host and compares the result.
+fn attempt(script: &Path, variant: Variant) -> Result<(), Failed> {
+    let env = NativeEnv::new(variant);
     let mut text = String::new();
     if script.extension().is_some_and(|kind| kind == "py") {
         text.push_str(include_str!("attempt.py"));
     }
     text.push_str(&fs::read_to_string(script)?);
     let name = script.file_name().unwrap();
-    place.write(&format!("skill/{}", name.to_string_lossy()), &text);
-    let output = place
+    env.write(&format!("skill/{}", name.to_string_lossy()), &text);
+    let output = env
         .host("attempt")
         .arg(interpreter(script)?)
-        .arg(place.path("skill").join(name))
+        .arg(env.path("skill").join(name))
         .output()?;
     let stderr = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() || !stderr.is_empty() {
         return Err(format!("the host failed: {}\n{stderr}", output.status).into());
     }
     let got = String::from_utf8_lossy(&output.stdout);
-    let got = got.replace(place.root.path().to_str().unwrap(), "{root}");
-    compare(script, way, &got)
+    let got = got.replace(env.root.path().to_str().unwrap(), "{root}");
+    compare(script, variant, &got)
 }
 
 /// Compares with the most specific of the expected outputs; with `UPDATE=1` writes it instead.
-fn compare(script: &Path, way: Way, got: &str) -> Result<(), Failed> {
-    let backend = way.backend.word();
+fn compare(script: &Path, variant: Variant, got: &str) -> Result<(), Failed> {
+    let backend = variant.backend.word();
     let names = [
-        format!("{backend}.{}", way.who()),
+        format!("{backend}.{}", variant.who()),
         backend.into(),
         "all".into(),
     ];
@@ -214,30 +228,30 @@ fn compare(script: &Path, way: Way, got: &str) -> Result<(), Failed> {
     Err(crate::folder::difference(&wanted, got).into())
 }
 
-/// A directory of a trial's own, which belongs to the user of its host.
-struct Place {
+/// The directory of one test, which belongs to the user of its host.
+struct NativeEnv {
     root: TempDir,
-    way: Way,
+    variant: Variant,
     user: Option<u32>,
 }
 
-impl Place {
-    fn new(way: Way) -> Self {
+impl NativeEnv {
+    fn new(variant: Variant) -> Self {
         static USERS: AtomicU32 = AtomicU32::new(FIRST_USER);
-        let becomes_user = way.who == Who::User && rustix::process::geteuid().is_root();
+        let becomes_user = variant.who == Who::User && rustix::process::geteuid().is_root();
         let user = becomes_user.then(|| USERS.fetch_add(1, Ordering::SeqCst));
-        let root = tempfile::Builder::new().prefix("skillrun-trial-").tempdir();
-        let place = Self {
+        let root = tempfile::Builder::new().prefix("skillrun-test-").tempdir();
+        let env = Self {
             root: root.unwrap(),
-            way,
+            variant,
             user,
         };
-        place.give(place.root.path());
+        env.give(env.root.path());
         for folder in ["skill", "workspace", "scratch"] {
-            fs::create_dir(place.path(folder)).unwrap();
-            place.give(&place.path(folder));
+            fs::create_dir(env.path(folder)).unwrap();
+            env.give(&env.path(folder));
         }
-        place
+        env
     }
 
     fn path(&self, relative: &str) -> PathBuf {
@@ -255,7 +269,7 @@ impl Place {
         }
     }
 
-    /// A host with a role. The binary may lie where that user cannot go, so it is opened here.
+    /// A host with a role. The binary may be where that user has no access, so it is opened here.
     fn host(&self, role: &str) -> Command {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
         let own = rustix::fs::open("/proc/self/exe", flags, rustix::fs::Mode::empty()).unwrap();
@@ -265,7 +279,7 @@ impl Place {
         command
             .env_clear()
             .env(ROLE, role)
-            .arg(self.way.backend.word())
+            .arg(self.variant.backend.word())
             .current_dir(self.root.path())
             .process_group(0)
             .stdin(Stdio::null())

@@ -1,4 +1,4 @@
-//! What lies outside of a confined program, for it to reach in vain: files, listeners, processes.
+//! What is outside of a confined program, for it to reach in vain: files, listeners, processes.
 
 use super::readings;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// Files that a program has no business with, and their modes.
+/// Files that a program must not access, and their modes.
 const FILES: [(&str, u32); 5] = [
     ("home/secret", 0o600),
     ("state/skillrun/audit.jsonl", 0o600),
@@ -30,12 +30,12 @@ pub(crate) struct Outside {
     datagrams: [(&'static str, UnixDatagram); 2],
     files: BTreeMap<PathBuf, String>,
     mounts: String,
-    /// How nice everybody was before.
+    /// The nice value of every process before the run.
     nice: i32,
 }
 
 impl Outside {
-    /// Makes it all in `root`, in which the program may have `skill`, `workspace` and `scratch`.
+    /// Creates everything in `root`, in which the program may get `skill`, `workspace` and `scratch`.
     pub(crate) fn new(root: &Path) -> Self {
         for (name, mode) in FILES {
             let path = root.join(name);
@@ -84,7 +84,7 @@ impl Outside {
         let mut victim = Command::new("cat");
         let victim = victim.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut victim = victim.unwrap();
-        // It is there and sleeps once it has answered.
+        // It runs and sleeps once it has answered.
         use std::io::{Read as _, Write as _};
         victim.stdin.as_mut().unwrap().write_all(b"x").unwrap();
         victim
@@ -111,7 +111,7 @@ impl Outside {
         self.victim.id()
     }
 
-    /// How a program learns of it.
+    /// The variables that name it to a program.
     pub(crate) fn environment(&self) -> Vec<(&'static str, String)> {
         vec![
             ("ROOT", self.root.to_str().unwrap().into()),
@@ -123,7 +123,7 @@ impl Outside {
         ]
     }
 
-    /// What has become of it.
+    /// What became of it.
     pub(crate) fn report(&self) -> String {
         let mut report = String::new();
         let files = files(&self.root);
@@ -133,6 +133,7 @@ impl Outside {
                 changed.push(path.display().to_string());
             }
         }
+        changed.sort();
         changed.dedup();
         let _ = writeln!(report, "outside: {}", list(&changed, "unchanged"));
         let mut came = Vec::new();
@@ -183,21 +184,21 @@ fn list(found: &[String], nothing: &str) -> String {
     }
 }
 
-/// How many bytes the machine knows of names on the network.
+/// The size of the machine's files for name resolution.
 fn names() -> String {
     let files = ["/etc/hosts", "/etc/resolv.conf"];
     let bytes = files.map(|path| fs::metadata(path).map_or(0, |file| file.len()));
     bytes.iter().sum::<u64>().to_string()
 }
 
-/// Everything in `root` that the program may not change, with all that can be said of it.
+/// Everything in `root` that the program may not change, with all its metadata.
 fn files(root: &Path) -> BTreeMap<PathBuf, String> {
     let mut found = BTreeMap::new();
     let mut open = vec![PathBuf::from(".")];
     while let Some(path) = open.pop() {
         let here = root.join(&path);
         let meta = here.symlink_metadata().unwrap();
-        // The time of its change tells of modes, owners, attributes and links too.
+        // The change time also covers modes, owners, attributes and links.
         let changed = (meta.ctime(), meta.ctime_nsec());
         let content = match meta.is_file() {
             true => fs::read(&here).unwrap(),

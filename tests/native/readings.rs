@@ -1,4 +1,4 @@
-//! What a machine shows of its processes, read from `/proc`.
+//! What the machine shows of its processes, read from `/proc`.
 
 use std::fs;
 use std::path::Path;
@@ -47,7 +47,7 @@ pub(crate) fn children(of: u32) -> Vec<u32> {
     words.map(|word| word.parse().unwrap()).collect()
 }
 
-/// What a process does (`S` sleeps, `T` is stopped, …) and how nice it is.
+/// The state of a process (`S` sleeps, `T` is stopped, …) and its nice value.
 pub(crate) fn state(process: u32) -> Option<(String, i32)> {
     let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let (_, rest) = text.rsplit_once(") ")?;
@@ -55,8 +55,8 @@ pub(crate) fn state(process: u32) -> Option<(String, i32)> {
     Some((words.next()?.into(), words.nth(15)?.parse().ok()?))
 }
 
-/// Control groups of these keepers that are still there.
-pub(crate) fn groups(keepers: &[u32]) -> Vec<String> {
+/// Control groups of these supervisors that still exist.
+pub(crate) fn groups(supervisors: &[u32]) -> Vec<String> {
     let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let paths = own.lines().filter_map(|line| line.splitn(3, ':').nth(2));
     let tops = ["memory", "unified", ""];
@@ -69,8 +69,8 @@ pub(crate) fn groups(keepers: &[u32]) -> Vec<String> {
                 .ancestors()
                 .take_while(|above| above.starts_with("/sys/fs/cgroup"))
             {
-                for keeper in keepers {
-                    let group = above.join(format!("skillrun-{keeper}"));
+                for supervisor in supervisors {
+                    let group = above.join(format!("skillrun-{supervisor}"));
                     if group.exists() {
                         found.push(group.display().to_string());
                     }

@@ -1,60 +1,61 @@
-//! Native scripts through the command line and the library, where a folder cannot say it.
+//! Native scripts through the command line and the library, for cases that a folder test cannot
+//! express.
 
 use crate::containment::meanwhile_of;
+use crate::env::{SKILL_MD, TestEnv};
 use crate::library::{block_on, host, permitted, skill};
-use crate::place::{Place, SKILL_MD};
 use skillrun::{Decision, Live, Policy, Request};
 use std::os::unix::fs::MetadataExt as _;
 
-trials! {
+tests! {
     what_a_native_script_makes_belongs_to_the_caller,
     a_native_script_rewritten_after_the_decision_is_not_what_runs,
     a_crash_of_a_native_script_is_an_error_in_the_log,
     the_outcome_of_a_native_script_says_what_held_it,
     a_full_scratch_directory_is_within_the_memory_that_was_promised,
     without_namespaces_a_script_runs_unless_the_policy_demands_them,
-    a_seal_that_another_program_takes_off_ends_the_run,
+    a_protected_policy_that_another_program_replaces_ends_the_run,
     a_policy_that_a_native_script_wrote_does_not_count,
     a_granted_etc_is_the_machines_own,
     the_last_output_of_a_script_waits_for_its_reader,
-    arguments_that_the_kernel_hands_to_no_program_are_refused,
+    arguments_that_the_kernel_passes_to_no_program_are_refused,
     a_workspace_that_no_private_user_can_have_is_refused,
 }
 
-fn bash(script: &str) -> Place {
-    let place = Place::new();
-    place.write("skill/SKILL.md", SKILL_MD);
-    place.write("skill/scripts/main.sh", script);
-    place
+fn bash(script: &str) -> TestEnv {
+    let env = TestEnv::new();
+    env.write("skill/SKILL.md", SKILL_MD);
+    env.write("skill/scripts/main.sh", script);
+    env
 }
 
 fn what_a_native_script_makes_belongs_to_the_caller() {
     let own = rustix::process::geteuid().as_raw();
     let other = if own == 0 { 65534 } else { own };
     for owner in [own, other] {
-        let place = bash("mkdir -p a/b && echo x > a/b/c && ln -s c a/b/d && rm -r gone\n");
-        place.write("workspace/gone/x", "");
+        let env = bash("mkdir -p a/b && echo x > a/b/c && ln -s c a/b/d && rm -r gone\n");
+        env.write("workspace/gone/x", "");
         let words = ["run", "./skill", "main.sh", "-w", "workspace"];
         let mut command = match owner == own {
-            true => place.command(&words),
-            false => place.unprivileged_command(&words),
+            true => env.command(&words),
+            false => env.unprivileged_command(&words),
         };
-        let end = place.end_of(&mut command);
+        let end = env.end_of(&mut command);
         assert_eq!((end.stderr.as_str(), end.code), ("", 0));
         for made in ["a", "a/b", "a/b/c", "a/b/d"] {
-            let path = place.path("workspace").join(made);
+            let path = env.path("workspace").join(made);
             assert_eq!(path.symlink_metadata().unwrap().uid(), owner, "{made}");
         }
-        place.check_left_behind().unwrap();
+        env.check_left_behind().unwrap();
     }
 }
 
 fn a_native_script_rewritten_after_the_decision_is_not_what_runs() {
-    let place = bash("echo decided\n");
-    let host = host(&place);
-    let request = Request::typed(&skill(&place), "main.sh");
+    let env = bash("echo decided\n");
+    let host = host(&env);
+    let request = Request::typed(&skill(&env), "main.sh");
     let permit = permitted(&host, &Policy::default(), request);
-    place.write("skill/scripts/main.sh", "echo other\n");
+    env.write("skill/scripts/main.sh", "echo other\n");
     let printed = match block_on(host.run(permit)) {
         Ok(outcome) => outcome.stdout,
         Err(error) => error.to_string(),
@@ -63,8 +64,8 @@ fn a_native_script_rewritten_after_the_decision_is_not_what_runs() {
 }
 
 fn a_crash_of_a_native_script_is_an_error_in_the_log() {
-    let place = bash("echo before\nkill -SEGV $$\n");
-    let end = place.end(&["run", "./skill", "main.sh", "--json"]);
+    let env = bash("echo before\nkill -SEGV $$\n");
+    let end = env.end(&["run", "./skill", "main.sh", "--json"]);
     let outcome: serde_json::Value = serde_json::from_str(&end.stdout).unwrap();
     let got = [
         "status",
@@ -91,7 +92,7 @@ fn a_crash_of_a_native_script_is_an_error_in_the_log() {
         ]
     );
     assert_eq!(end.code, 139);
-    let log = place.audit();
+    let log = env.audit();
     let finished = log.last().unwrap();
     assert_eq!(finished["event"], "finished");
     assert_eq!(finished["level"], "error");
@@ -99,8 +100,8 @@ fn a_crash_of_a_native_script_is_an_error_in_the_log() {
 }
 
 fn the_outcome_of_a_native_script_says_what_held_it() {
-    let place = bash("echo held\n");
-    let end = place.end(&["run", "./skill", "main.sh", "--json"]);
+    let env = bash("echo held\n");
+    let end = env.end(&["run", "./skill", "main.sh", "--json"]);
     let outcome: serde_json::Value = serde_json::from_str(&end.stdout).unwrap();
     let isolation = &outcome["isolation"];
     assert_eq!(isolation["tier"], "native", "{}", end.stderr);
@@ -118,34 +119,38 @@ fn the_outcome_of_a_native_script_says_what_held_it() {
 }
 
 fn a_full_scratch_directory_is_within_the_memory_that_was_promised() {
-    let place = bash("exec head -c 67108864 /dev/zero > \"$TMPDIR/file\"\n");
+    let env = bash("exec head -c 67108864 /dev/zero > \"$TMPDIR/file\"\n");
     let outcome = |memory: &str| {
         let words = ["run", "./skill", "main.sh", "--json", "--memory", memory];
-        let end = place.end(&words);
+        let end = env.end(&words);
         serde_json::from_str::<serde_json::Value>(&end.stdout).unwrap()
     };
-    // The twin: it fits into more.
+    // The allowed twin: it fits into more.
     let roomy = outcome("128MiB");
     assert_eq!(roomy["status"], "exited", "{roomy}");
     let limits = &roomy["isolation"]["limits"];
-    // What is only polled may be passed for a moment, and where the directory is not in memory it may be filled.
+    // A polled limit may be exceeded for a moment, and a directory that is not in memory may be
+    // filled.
     let layers = roomy["isolation"]["layers"].to_string();
     if limits["memory"] != "hard" || !layers.contains("mount_namespace") {
         return;
     }
     let narrow = outcome("64MiB");
     assert_eq!(narrow["status"], "out_of_memory", "{narrow}");
-    assert_eq!(narrow["stderr"], "Out of memory: the limit is 64MiB\n");
+    assert_eq!(
+        narrow["stderr"],
+        "Out of memory: the limit is 64MiB (raise it with --memory)\n"
+    );
     let peak = narrow["usage"]["peak_memory_bytes"].as_u64().unwrap();
     assert!(peak <= 64 << 20, "{peak}");
 }
 
-/// The binary of an ordinary user who can make no namespaces.
-pub(crate) fn without_namespaces(place: &Place, words: &[&str]) -> std::process::Command {
+/// The binary, run by an ordinary user who can create no namespaces.
+pub(crate) fn without_namespaces(env: &TestEnv, words: &[&str]) -> std::process::Command {
     use std::os::unix::process::CommandExt as _;
-    let plain = place.unprivileged_command(words);
+    let plain = env.unprivileged_command(words);
     let close = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
-    let mut command = place.program("/usr/bin/unshare");
+    let mut command = env.program("/usr/bin/unshare");
     command
         .args(["--user", "--map-root-user", "/bin/sh", "-c", close, "sh"])
         .arg(plain.get_program())
@@ -162,11 +167,11 @@ pub(crate) fn without_namespaces(place: &Place, words: &[&str]) -> std::process:
 }
 
 fn without_namespaces_a_script_runs_unless_the_policy_demands_them() {
-    let place = bash("echo ran\n");
-    place.write("demands.toml", "native = \"namespaces\"\n");
-    place.write("refuses.toml", "native = \"refuse\"\n");
+    let env = bash("echo ran\n");
+    env.write("demands.toml", "native = \"namespaces\"\n");
+    env.write("refuses.toml", "native = \"refuse\"\n");
     let words = ["run", "./skill", "main.sh", "--json"];
-    let end = place.end_of(&mut without_namespaces(&place, &words));
+    let end = env.end_of(&mut without_namespaces(&env, &words));
     let outcome: serde_json::Value = serde_json::from_str(&end.stdout).unwrap();
     let layers = ["landlock", "seccomp", "rlimits", "no_new_privileges"];
     assert_eq!(outcome["stdout"], "ran\n", "{outcome}");
@@ -174,59 +179,59 @@ fn without_namespaces_a_script_runs_unless_the_policy_demands_them() {
     assert_eq!(outcome["isolation"]["limits"]["disk"], "polled");
 
     let words = ["run", "./skill", "main.sh", "--policy", "demands.toml"];
-    let end = place.end_of(&mut without_namespaces(&place, &words));
-    let message = "refused: the policy demands namespaces for `scripts/main.sh`, and this machine has \
-                   none to give: cannot make namespaces: No space left on device (os error 28)\n\
-                   hint: native = \"confined\" in skillrun.toml does with Landlock and seccomp\n";
+    let end = env.end_of(&mut without_namespaces(&env, &words));
+    let message = "refused: the policy demands namespaces for `scripts/main.sh`, and they do not work \
+                   on this machine: cannot create namespaces: No space left on device (os error 28)\n\
+                   hint: set native = \"confined\" in skillrun.toml to accept Landlock and seccomp\n";
     assert_eq!(
         (end.stdout.as_str(), end.stderr.as_str(), end.code),
         ("", message, 126)
     );
     // The twin: where there are namespaces, the same policy lets it run.
-    let allowed = place.end_of(&mut place.unprivileged_command(&words));
+    let allowed = env.end_of(&mut env.unprivileged_command(&words));
     assert_eq!((allowed.stdout.as_str(), allowed.code), ("ran\n", 0));
 
-    // The log belongs to that user now, and is written by nobody else.
+    // The log belongs to that user now, and no other user writes it.
     let words = ["run", "./skill", "main.sh", "--policy", "refuses.toml"];
-    let end = place.end_of(&mut place.unprivileged_command(&words));
-    let message = "refused: the policy refuses native scripts, and `scripts/main.sh` needs bash of this \
-                   machine\nhint: set native = \"confined\" in skillrun.toml\n";
+    let end = env.end_of(&mut env.unprivileged_command(&words));
+    let message = "refused: the policy refuses native scripts, and `scripts/main.sh` needs this machine's \
+                   bash\nhint: set native = \"confined\" in skillrun.toml\n";
     assert_eq!((end.stderr.as_str(), end.code), (message, 126));
 
-    // What only a file tree of its own can keep read-only is not handed over without one.
+    // A path that only a separate file tree can keep read-only is not granted without one.
     let words = ["run", "./skill", "main.sh", "--workspace", "."];
-    let end = place.end_of(&mut without_namespaces(&place, &words));
-    let message = "refused: `scripts/main.sh` cannot be held here: `{root}/state/skillrun` is a protected path \
+    let end = env.end_of(&mut without_namespaces(&env, &words));
+    let message = "refused: `scripts/main.sh` cannot be confined here: `{root}/state/skillrun` is a protected path \
                    inside a directory that the script may write, and without namespaces it cannot be \
-                   read-only\nhint: give the script a folder of its own as its workspace\n";
+                   read-only\nhint: use a separate directory as the workspace\n";
     assert_eq!((end.stderr.as_str(), end.code), (message, 126));
 }
 
-fn a_seal_that_another_program_takes_off_ends_the_run() {
+fn a_protected_policy_that_another_program_replaces_ends_the_run() {
     let script = "echo ready; read -r _\n\
                   while :; do { echo x > skillrun.toml; } 2>/dev/null && echo WROTE; done\n";
-    let place = bash(script);
-    place.write("skillrun.toml", "# a policy\n");
-    place.trust("skillrun.toml");
+    let env = bash(script);
+    env.write("skillrun.toml", "# a policy\n");
+    env.trust("skillrun.toml");
     let words = ["--workspace", ".", "--timeout", "60s"];
-    let end = meanwhile_of(&place, "main.sh", &words, || {
-        place.write("other", "interpreters = [\"bash\", \"node\"]\n");
-        std::fs::rename(place.path("other"), place.path("skillrun.toml")).unwrap();
+    let end = meanwhile_of(&env, "main.sh", &words, || {
+        env.write("other", "interpreters = [\"bash\", \"node\"]\n");
+        std::fs::rename(env.path("other"), env.path("skillrun.toml")).unwrap();
     });
-    let told = "Stopped: a file that it must not change was replaced by another program\n\
+    let told = "Stopped: another process replaced a protected path\n\
                 Signal: SIGKILL\n";
     assert_eq!((end.stderr.as_str(), end.code), (told, 137));
 }
 
 fn a_policy_that_a_native_script_wrote_does_not_count() {
-    let place = bash("echo 'approval = \"never\"' > skillrun.toml && echo written\n");
-    std::fs::create_dir(place.path("project")).unwrap();
+    let env = bash("echo 'approval = \"never\"' > skillrun.toml && echo written\n");
+    std::fs::create_dir(env.path("project")).unwrap();
     let words = ["run", "./skill", "main.sh", "--workspace", "project"];
-    assert_eq!(place.end(&words).stdout, "written\n");
-    let mut load = place.command(&["load", "../skill"]);
-    let end = place.end_of(load.current_dir(place.path("project")));
+    assert_eq!(env.end(&words).stdout, "written\n");
+    let mut load = env.command(&["load", "../skill"]);
+    let end = env.end_of(load.current_dir(env.path("project")));
     let why = "refused: policy `skillrun.toml` is not trusted\n\
-               hint: run `skillrun policy trust` after reading it, or pass --policy skillrun.toml\n";
+               hint: run `skillrun policy trust` after reading it\n";
     assert_eq!(
         (end.stdout.as_str(), end.stderr.as_str(), end.code),
         ("", why, 126)
@@ -234,18 +239,18 @@ fn a_policy_that_a_native_script_wrote_does_not_count() {
 }
 
 fn a_granted_etc_is_the_machines_own() {
-    let place = bash(
+    let env = bash(
         "cat /etc/hostname 2>/dev/null || echo none; { : > /etc/x; } 2>/dev/null || echo held\n",
     );
     let words = ["run", "./skill", "main.sh"];
     // The twin: without the grant there is only what every program needs.
-    let end = place.end(&words);
+    let end = env.end(&words);
     assert_eq!(
         (end.stdout.as_str(), end.stderr.as_str(), end.code),
         ("none\nheld\n", "", 0)
     );
     let name = std::fs::read_to_string("/etc/hostname").unwrap_or("none\n".into());
-    let end = place.end(&[&words[..], &["--allow", "read:/etc"]].concat());
+    let end = env.end(&[&words[..], &["--allow", "read:/etc"]].concat());
     let expected = format!("{name}held\n");
     assert_eq!(
         (end.stdout.as_str(), end.stderr.as_str(), end.code),
@@ -253,11 +258,11 @@ fn a_granted_etc_is_the_machines_own() {
     );
 }
 
-fn arguments_that_the_kernel_hands_to_no_program_are_refused() {
-    let place = bash("echo $# ${#1}\n");
-    let host = host(&place);
+fn arguments_that_the_kernel_passes_to_no_program_are_refused() {
+    let env = bash("echo $# ${#1}\n");
+    let host = host(&env);
     let decide = |args: Vec<String>| {
-        let mut request = Request::typed(&skill(&place), "main.sh");
+        let mut request = Request::typed(&skill(&env), "main.sh");
         request.args = args;
         match host.decide(&Policy::default(), request).unwrap() {
             Decision::Permitted(permit) => block_on(host.run(permit)).unwrap().stdout,
@@ -266,39 +271,42 @@ fn arguments_that_the_kernel_hands_to_no_program_are_refused() {
         }
     };
     assert_eq!(decide(vec!["x".repeat(131_071)]), "1 131071\n");
-    let hint = "for a native script\nhint: pass large data as input or as a file in the workspace";
+    let most = "bytes, and a native script can get at most";
+    let hint = "hint: pass large data as input or as a file in the workspace";
     assert_eq!(
         decide(vec!["x".repeat(131_072)]),
-        format!("error: arguments too large: one of 131072 bytes, at most 131071 {hint}")
+        format!("error: arguments or variables too large: one has 131072 {most} 131071\n{hint}")
     );
     let many = decide(vec!["x".repeat(100_000); 80]);
     assert!(
-        many.starts_with("error: arguments too large: a command line of ") && many.ends_with(hint),
+        many.starts_with("error: arguments or variables too large: all together have ")
+            && many.contains(most)
+            && many.ends_with(hint),
         "{many}"
     );
 }
 
-/// A file system in layers cannot be mounted with other ids; one in memory can.
+/// An overlay file system does not support id-mapped mounts; one in memory does.
 fn a_workspace_that_no_private_user_can_have_is_refused() {
-    let place = bash("echo ran; : > made\n");
+    let env = bash("echo ran; : > made\n");
     if !rustix::process::geteuid().is_root() {
-        // A user's script is the user's own, who needs no such mount.
+        // An ordinary user's script keeps the user's id and needs no such mount.
         return;
     }
-    place.write("workspace/x", "");
+    env.write("workspace/x", "");
     let layers = "mount -t tmpfs none workspace && cd workspace && mkdir a b c d && \
                   mount -t overlay none -o lowerdir=a,upperdir=b,workdir=c d && cd .. && exec \"$@\"";
     let run = |workspace: &str| {
-        let mut command = place.program("/usr/bin/unshare");
+        let mut command = env.program("/usr/bin/unshare");
         let binary = env!("CARGO_BIN_EXE_skillrun");
         command.args(["--mount", "/bin/sh", "-c", layers, "sh", binary]);
-        place.end_of(command.args(["run", "./skill", "main.sh", "-w", workspace]))
+        env.end_of(command.args(["run", "./skill", "main.sh", "-w", workspace]))
     };
     let end = run("workspace/d");
-    let message = "refused: `scripts/main.sh` cannot be held here: the layer private_uid needs a file \
-                   system for it: cannot mount with the ids of its owner `{workspace}/d`: Invalid \
-                   argument (os error 22)\nhint: give the script a workspace on ext4, XFS, Btrfs or in \
-                   memory\n";
+    let message = "refused: `scripts/main.sh` cannot be confined here: scripts started by root need \
+                   id-mapped mounts, which this file system does not support: cannot map file owners in \
+                   `{workspace}/d`: Invalid argument (os error 22)\n\
+                   hint: use a directory on ext4, XFS, Btrfs or tmpfs\n";
     assert_eq!((end.stderr.as_str(), end.code), (message, 126));
     let end = run("workspace/a");
     assert_eq!(
@@ -308,9 +316,9 @@ fn a_workspace_that_no_private_user_can_have_is_refused() {
 }
 
 fn the_last_output_of_a_script_waits_for_its_reader() {
-    let place = bash("head -c 160000 /dev/zero\n");
-    let host = host(&place);
-    let request = Request::typed(&skill(&place), "main.sh");
+    let env = bash("head -c 160000 /dev/zero\n");
+    let host = host(&env);
+    let request = Request::typed(&skill(&env), "main.sh");
     let permit = permitted(&host, &Policy::default(), request);
     let (sink, mut queue) = tokio::sync::mpsc::channel(1);
     let live = Live {
@@ -318,7 +326,7 @@ fn the_last_output_of_a_script_waits_for_its_reader() {
         ..Live::default()
     };
     let (outcome, read) = block_on(async {
-        // Longer than a script that was stopped would be waited for.
+        // Longer than the host waits for a script that was stopped.
         let late = async {
             tokio::time::sleep(std::time::Duration::from_millis(1500)).await;
             let mut read = 0;

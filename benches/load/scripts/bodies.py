@@ -4,7 +4,7 @@ from math import sqrt
 
 
 def bodies():
-    """Mass, place and speed of a sun and four planets on round orbits, made up for this program."""
+    """Mass, position and velocity of a sun and four planets on round orbits, made up for this program."""
     system = [[1000.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]]
     for number, distance in enumerate((10.0, 17.0, 29.0, 47.0), start=1):
         speed = sqrt(1000.0 / distance)

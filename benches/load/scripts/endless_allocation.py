@@ -1,4 +1,4 @@
-"""Takes memory in large pieces until there is none, gives it back, and begins again."""
+"""Allocates memory in large pieces until there is none left, frees it, and starts again."""
 
 held = []
 while True:

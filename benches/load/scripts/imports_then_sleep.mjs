@@ -1,4 +1,4 @@
-// Uses a few modules, says that it is there, then sleeps.
+// Uses a few modules, prints a line, then sleeps.
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

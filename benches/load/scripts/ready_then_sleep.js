@@ -1,3 +1,3 @@
-// Says that it is there, then sleeps.
+// Prints a line, then sleeps.
 console.log('ready');
 setTimeout(() => {}, 25_000);

@@ -1,4 +1,4 @@
-"""Says that it is there, then sleeps."""
+"""Prints a line, then sleeps."""
 
 import time
 

@@ -1,25 +1,19 @@
-//! What runs because an agent wants it: under whose policy, with what, and asked for how.
+//! What `run`, `load` and `expand` share: the policy, the grants and the questions.
 
 use crate::args::{Agent, Skills};
-use crate::ask::Asks;
-use crate::failure::{Failure, REFUSED, say};
+use crate::ask::AnswerSource;
+use crate::failure::{Failure, REFUSED, print_message};
 use crate::list::printable;
 use crate::own_file::{Access, OwnFile, Writable};
-use crate::places;
-use skillrun::{
-    AskedBy, Check, Found, Grant, Policy, Refusal, Request, Skill, SkillError, Subject,
-};
+use crate::paths;
+use skillrun::{Check, Found, Grant, Policy, Refusal, Request, RequestedBy, Skill, Target};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 impl Agent {
-    /// The skill of a path or a name; whoever named it learns what it hides.
-    pub(crate) fn find(&self, name: &str) -> Result<Arc<Skill>, SkillError> {
-        let found = places::library(&self.skills.folders).find(name)?;
-        if !self.quiet {
-            warn_shadowed(&found);
-        }
-        Ok(found.skill)
+    /// Finds a skill by path or name, and warns about the skills it shadows.
+    pub(crate) fn find(&self, name: &str) -> Result<Arc<Skill>, Failure> {
+        Ok(crate::find::find(&self.skills.folders, name, self.quiet)?.skill)
     }
 
     /// Opens the answers file, if one was named. Fails if a script could have written it.
@@ -29,12 +23,12 @@ impl Agent {
     }
 
     /// Where the answers come from.
-    pub(crate) fn asks(&self, answers: Option<OwnFile>) -> Result<Asks, Failure> {
-        Asks::new(self.answers.as_deref().zip(answers))
+    pub(crate) fn answer_source(&self, answers: Option<OwnFile>) -> Result<AnswerSource, Failure> {
+        AnswerSource::new(self.answers.as_deref().zip(answers))
     }
 
-    /// All that commands and scripts of these skills may write, and the skills themselves, whose contents their
-    /// authors wrote.
+    /// Every path that commands and scripts of these skills may write, and the skills themselves, whose contents their
+    /// authors wrote. The skills come first.
     pub(crate) fn writable(&self, policy: &Policy, skills: &[Arc<Skill>]) -> Vec<Writable> {
         let skill = |skill: &Arc<Skill>| Writable {
             what: "the skill".into(),
@@ -45,7 +39,7 @@ impl Agent {
             what: "the workspace".into(),
             path: path.clone(),
         }));
-        // All commands hold the same grants, whatever their name.
+        // All commands have the same grants, whatever their name.
         let commands = [Request::command("")].into_iter();
         let requests = commands.chain(skills.iter().map(|skill| Request::new(skill, "")));
         for request in requests {
@@ -63,7 +57,7 @@ impl Agent {
         all
     }
 
-    /// The directories besides skills that what runs may write.
+    /// The directories other than skills that commands and scripts may write.
     pub(crate) fn writable_roots(&self, policy: &Policy, skills: &[Arc<Skill>]) -> Vec<PathBuf> {
         let all = self.writable(policy, skills).into_iter();
         all.skip(skills.len())
@@ -71,34 +65,34 @@ impl Agent {
             .collect()
     }
 
-    /// The policy with what was typed. Nothing in one of the skills is read as one; what is inside the workspace counts
-    /// only if it is trusted.
+    /// The policy, with the typed grants added. No policy inside one of the skills is read; one inside the workspace must
+    /// be trusted.
     pub(crate) fn policy(&self, skills: &[Arc<Skill>]) -> Result<Policy, Failure> {
         let names: Vec<&str> = skills.iter().map(|skill| skill.name()).collect();
         let names = names.join(" ");
         let skills: Vec<&Path> = skills.iter().map(|skill| skill.path()).collect();
         let typed = typed(&self.allow)?;
-        let untrusted = places::Untrusted {
+        let untrusted = paths::Untrusted {
             skills: &skills,
             workspace: self.workspace.as_deref(),
             writable: &writable_by(&typed),
         };
-        let policy = places::policy(self.policy.as_deref(), &self.skills, untrusted);
+        let policy = paths::policy(self.policy.as_deref(), &self.skills, untrusted);
         let policy = policy.map_err(|failure| recorded(failure, &names))?;
         Ok(policy.and_allow(typed))
     }
 
-    /// A request as it is asked for here.
+    /// Completes a request with the options of this command.
     pub(crate) fn request(&self, policy: &Policy, request: Request) -> Request {
         let request = Request {
             workspace: self.workspace.clone(),
             follow: self.follow,
-            asked_by: match self.yes {
-                true => AskedBy::Person,
-                false => AskedBy::Agent,
+            requested_by: match self.yes {
+                true => RequestedBy::Person,
+                false => RequestedBy::Agent,
             },
-            world: self.world.clone(),
-            chat: self.chat.clone(),
+            tenant: self.tenant.clone(),
+            session: self.session.clone(),
             ..request
         };
         request.with_all_grants(policy, |name| std::env::var(name).ok())
@@ -114,27 +108,27 @@ pub(crate) fn writable_by(grants: &[Grant]) -> Vec<PathBuf> {
     grants.iter().filter_map(path).collect()
 }
 
-/// Tells which skills of the same name are hidden by the one that was found, and whether its folder has another name.
+/// Warns if the folder of a skill has another name, and about skills of the same name that it shadows.
 pub(crate) fn warn_shadowed(found: &Found) {
     if found.by_front_matter {
         let text = format!(
-            "no folder has the name `{}`; the skill in `{}` calls itself so",
+            "no skill folder is named `{}`; using `{}`, whose SKILL.md has that name",
             printable(found.skill.name()),
             printable(&found.skill.path().display().to_string())
         );
-        say("warning", &text);
+        print_message("warning", &text);
     }
     for hidden in &found.shadowed {
         let text = format!(
-            "skill `{}` hides `{}`",
+            "skill `{}` shadows `{}`",
             printable(&found.skill.path().display().to_string()),
             printable(&hidden.display().to_string())
         );
-        say("warning", &text);
+        print_message("warning", &text);
     }
 }
 
-/// A refusal that came before there was a policy to decide by, put on the record.
+/// Records a refusal that came before there was a policy to decide by, and returns it.
 pub(crate) fn recorded(failure: Failure, name: &str) -> Failure {
     if failure.code != REFUSED {
         return failure;
@@ -145,13 +139,13 @@ pub(crate) fn recorded(failure: Failure, name: &str) -> Failure {
         hint: None,
     };
     let request = Request {
-        subject: Subject::Unclear {
+        target: Target::Unresolved {
             name: name.to_owned(),
             refusal,
         },
         ..Request::command(name)
     };
-    let written = places::host(&Policy::default(), &Skills::default())
+    let written = paths::host(&Policy::default(), &Skills::default())
         .and_then(|host| Ok(host.decide(&Policy::default(), request)?));
     match written {
         Ok(_) => failure,
@@ -159,7 +153,7 @@ pub(crate) fn recorded(failure: Failure, name: &str) -> Failure {
     }
 }
 
-/// Grants that were typed; their paths are below the current directory.
+/// Parses typed grants; relative paths are resolved against the current directory.
 pub(crate) fn typed(texts: &[String]) -> Result<Vec<Grant>, Failure> {
     let here = std::env::current_dir()?;
     let each = texts.iter().map(|text| {

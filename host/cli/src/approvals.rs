@@ -1,15 +1,15 @@
-//! `skillrun approvals`: what people have said yes to, and taking it back.
+//! `skillrun approvals`: lists and revokes approvals.
 
 use crate::args::{Approvals, ApprovalsAction};
 use crate::failure::Failure;
 use crate::list::printable;
-use crate::{output, places};
+use crate::{output, paths};
 use serde_json::json;
-use skillrun::Approved;
+use skillrun::StoredApproval;
 use std::io::Write as _;
 
 pub(crate) fn approvals(args: &Approvals) -> Result<u8, Failure> {
-    let approvals = skillrun::Approvals::file(places::approvals()?);
+    let approvals = skillrun::Approvals::file(paths::approvals()?);
     let (ApprovalsAction::List { json } | ApprovalsAction::Revoke { json, .. }) = &args.action;
     let mut out = output::json_or_text(*json);
     match &args.action {
@@ -32,15 +32,15 @@ pub(crate) fn approvals(args: &Approvals) -> Result<u8, Failure> {
             json,
         } => {
             let known = approvals.list()?;
-            let meant = |one: &&Approved| {
-                *all || ids.contains(&one.id)
+            let meant = |one: &&StoredApproval| {
+                *all || ids.contains(&one.id.to_string())
                     || skill.as_ref().is_some_and(|name| *name == one.skill)
             };
             let revoked: Vec<i64> = known.iter().filter(meant).map(|one| one.id).collect();
             let unknown: Vec<String> = ids
                 .iter()
-                .filter(|id| !known.iter().any(|one| one.id == **id))
-                .map(i64::to_string)
+                .filter(|id| !known.iter().any(|one| one.id.to_string() == **id))
+                .cloned()
                 .collect();
             let count = approvals.revoke(&revoked)?;
             if *json {
@@ -52,21 +52,28 @@ pub(crate) fn approvals(args: &Approvals) -> Result<u8, Failure> {
                 true => Ok(0),
                 false => Err(Failure {
                     code: crate::failure::NOT_FOUND,
-                    word: "error",
+                    label: "error",
                     message: match skill {
                         Some(name) if unknown.is_empty() => {
                             format!("nothing is approved for skill `{}`", printable(name))
                         }
-                        _ => format!("there is no approval {}", unknown.join(", ")),
+                        _ => {
+                            let names = unknown.iter().map(|id| format!("`{}`", printable(id)));
+                            let names: Vec<String> = names.collect();
+                            format!("no such approval: {}", names.join(", "))
+                        }
                     },
-                    hint: Some("`skillrun approvals list` shows them".into()),
+                    hint: Some(
+                        "`skillrun approvals list` shows their numbers; --skill NAME revokes every approval of a skill"
+                            .into(),
+                    ),
                 }),
             }
         }
     }
 }
 
-fn line(one: &Approved) -> String {
+fn line(one: &StoredApproval) -> String {
     let grants = match one.grants.as_slice() {
         [] => "no grants".to_owned(),
         some => some
@@ -75,12 +82,12 @@ fn line(one: &Approved) -> String {
             .collect::<Vec<_>>()
             .join(" "),
     };
-    let world = match one.world.as_str() {
+    let tenant = match one.tenant.as_str() {
         "" => String::new(),
-        world => format!("  world {}", skillrun::show_name(world)),
+        tenant => format!("  tenant {}", skillrun::show_name(tenant)),
     };
     format!(
-        "{:>4}  {}  {} {}  {}…  {}{world}",
+        "{:>4}  {}  {} {}  {}…  {}{tenant}",
         one.id,
         one.time.get(..19).unwrap_or(&one.time),
         skillrun::show_name(&one.skill),
@@ -90,7 +97,7 @@ fn line(one: &Approved) -> String {
     )
 }
 
-/// A grant as one word: a path with a blank in it must not look like two grants.
+/// A grant as one word: a path with a space in it must not look like two grants.
 fn grant(grant: &str) -> String {
     match grant.contains(char::is_whitespace) {
         true => format!("\"{}\"", skillrun::show_name(grant)),

@@ -1,12 +1,12 @@
-//! Asking a person: at the terminal, or by a file of answers where there is none.
+//! Asks a person for approval: at the terminal, or through an answers file where there is no terminal.
 //!
-//! What is shown comes from a skill and from a model, and wants to be believed. So it is asked only at a real
-//! terminal, on a screen of its own, whatever was typed before the question is thrown away, every character that
-//! could steer the terminal is shown as what it is, long texts are cut visibly, and whatever is not clearly a yes is
-//! a no.
+//! The text of a question comes from a skill and from a model, and either may try to mislead the reader. So we ask
+//! only at a real terminal, on a screen of our own; we discard everything typed before the question; we escape every
+//! character that could control the terminal; we mark where a long text is cut; and any answer but a clear yes is a
+//! no.
 //!
-//! What is left: text that another process writes to the same terminal while a question is open (`skillrun expand |
-//! cat` with a slow `cat`) covers it until it is drawn again, at most a second later or with the next key.
+//! What remains: another process that writes to the same terminal while a question is open (`skillrun expand | cat`
+//! with a slow `cat`) covers it until it is drawn again, at most a second later or with the next key.
 
 mod answers;
 mod page;
@@ -15,58 +15,69 @@ mod screen;
 mod sheet;
 mod terminal;
 
-use crate::failure::{Failure, say};
+use crate::failure::{Failure, print_message};
 use crate::own_file::OwnFile;
-use answers::Prepared;
-use question::{all_arguments, difference, text};
+use answers::FileAnswer;
+use question::{all_arguments, diff, render};
+pub(crate) use sheet::Sheet;
 use sheet::Window;
 use skillrun::{Answer, AnswerError, Check, Decision, Host, Question, Refusal};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use terminal::{Heard, Terminal};
+use terminal::{Input, Terminal};
 
-/// Somebody wants the command to end.
+/// A person or a signal has asked the command to end.
 static STOPPED: AtomicBool = AtomicBool::new(false);
+/// It was a signal, which [`crate::interrupt`] receives as well.
+static BY_SIGNAL: AtomicBool = AtomicBool::new(false);
 const STOPPED_WHY: &str = "the command was stopped";
 
-/// Time to read a text and think.
+/// How long `confirm` waits for an answer.
 const CONFIRM_WITHIN: Duration = Duration::from_secs(600);
 
-/// Whether somebody who was asked, or a signal since, wants the command to end.
+/// Whether a person at a question, or a signal since the first question, has asked the command to end.
 pub(crate) fn stopped() -> bool {
     STOPPED.load(Ordering::SeqCst)
 }
 
-fn stop() {
+/// Whether that was a signal, which [`crate::interrupt`] receives as well.
+pub(crate) fn stopped_by_signal() -> bool {
+    BY_SIGNAL.load(Ordering::SeqCst)
+}
+
+fn stop(by_signal: bool) {
+    if by_signal {
+        BY_SIGNAL.store(true, Ordering::SeqCst);
+    }
     STOPPED.store(true, Ordering::SeqCst);
 }
 
-/// Leaves the terminal as it was found, right before the process exits while a question may be open.
+/// Restores the terminal right before the process exits while a question may be open.
 pub(crate) fn restore_terminal() {
     terminal::restore();
 }
 
 /// Where answers come from.
 #[derive(Debug)]
-pub(crate) enum Asks {
+pub(crate) enum AnswerSource {
     /// From a person at the terminal.
     Person,
     /// From a file.
-    Prepared(Vec<Prepared>),
+    File(Vec<FileAnswer>),
 }
 
-impl Asks {
+impl AnswerSource {
     pub(crate) fn new(file: Option<(&Path, OwnFile)>) -> Result<Self, Failure> {
         match file {
-            Some((path, file)) => Ok(Self::Prepared(answers::read(path, file)?)),
+            Some((path, file)) => Ok(Self::File(answers::read(path, file)?)),
             None => Ok(Self::Person),
         }
     }
 
-    /// Has every open decision answered. Decisions that share a question are answered together. Once the command
-    /// is [`stopped`], nothing more is asked and all that is open is declined.
-    pub(crate) fn settle(
+    /// Answers every open decision. Decisions that share a question are answered together. Once the command is
+    /// [`stopped`], we ask nothing more and decline every open question.
+    pub(crate) fn answer_all(
         &self,
         host: &Host,
         decisions: Vec<Decision>,
@@ -74,7 +85,7 @@ impl Asks {
         let mut settled = Vec::with_capacity(decisions.len());
         let mut answered: Vec<(String, std::vec::IntoIter<Decision>)> = Vec::new();
         for decision in decisions {
-            let Decision::Open(question) = decision else {
+            let Decision::Pending(question) = decision else {
                 settled.push(decision);
                 continue;
             };
@@ -93,32 +104,58 @@ impl Asks {
     }
 
     fn answer(&self, host: &Host, question: &Question) -> Result<Vec<Decision>, Failure> {
+        let mut hint = None;
         let decided = match self {
-            Self::Prepared(all) => match answers::of(all, question) {
+            Self::File(all) => match answers::find(all, question) {
                 Some(answer) => host.answer(&question.id, answer),
-                None => host.decline(&question.id, "the answers hold none to it"),
+                None => {
+                    hint = Some(NOT_IN_FILE_HINT);
+                    host.decline(&question.id, "the answers file does not answer it")
+                }
             },
             Self::Person if stopped() => host.decline(&question.id, STOPPED_WHY),
             Self::Person => match Terminal::open() {
                 Some(mut terminal) => match ask(&mut terminal, question)? {
-                    Said::Answer(answer) => host.answer(&question.id, answer),
-                    Said::Nothing(why) => host.decline(&question.id, why),
+                    Reply::Answer(answer) => host.answer(&question.id, answer),
+                    Reply::NoAnswer(why) => host.decline(&question.id, why),
                 },
-                None => host.decline(&question.id, "there is no terminal to ask at"),
+                None => {
+                    hint = Some(NO_TERMINAL_HINT);
+                    host.decline(&question.id, "there is no terminal to ask at")
+                }
             },
         };
         match decided {
-            Ok(decisions) => Ok(decisions),
-            // It is recorded already; the answer came too late.
-            Err(AnswerError::Expired { .. }) => Ok(too_late(question)),
+            Ok(decisions) => Ok(match hint {
+                Some(hint) => with_hint(decisions, hint),
+                None => decisions,
+            }),
+            // The answer came too late, and the host has recorded that.
+            Err(AnswerError::Expired { .. }) => Ok(expired(question)),
             Err(AnswerError::Host(error)) => Err(error.into()),
             Err(other) => Err(Failure::host(other.to_string())),
         }
     }
 }
 
-/// What comes of a question whose time passed while somebody thought about it.
-fn too_late(question: &Question) -> Vec<Decision> {
+/// These hints name flags of this command.
+const NO_TERMINAL_HINT: &str =
+    "run it at a terminal, pass --answers FILE, or pass -y if you approve it yourself";
+const NOT_IN_FILE_HINT: &str = "add an answer to the file, or pass -y if you approve it yourself";
+
+fn with_hint(decisions: Vec<Decision>, hint: &str) -> Vec<Decision> {
+    let each = decisions.into_iter().map(|decision| match decision {
+        Decision::Refused(refusal) => Decision::Refused(Refusal {
+            hint: Some(hint.to_owned()),
+            ..refusal
+        }),
+        other => other,
+    });
+    each.collect()
+}
+
+/// The decisions on a question that expired before it was answered.
+fn expired(question: &Question) -> Vec<Decision> {
     let each = question.scripts.iter().map(|script| {
         let name = skillrun::show_name(&script.script);
         Decision::Refused(Refusal {
@@ -130,122 +167,126 @@ fn too_late(question: &Question) -> Vec<Decision> {
     each.collect()
 }
 
-/// What a person made of a question.
-enum Said {
+/// How a person answered a question, or why they did not.
+enum Reply {
     Answer(Answer),
-    Nothing(&'static str),
+    NoAnswer(&'static str),
 }
 
-fn ask(terminal: &mut Terminal, question: &Question) -> Result<Said, Failure> {
-    let patience = Duration::from_secs(question.timeout_seconds);
-    let until = Instant::now() + patience;
+fn ask(terminal: &mut Terminal, question: &Question) -> Result<Reply, Failure> {
+    let until = Instant::now() + Duration::from_secs(question.timeout_seconds);
     let mut more: Option<fn(&Question, Window) -> String> = None;
     loop {
         let window = terminal.window();
-        let asked = text(question, window);
+        let rendered = render(question, window);
         let shown = more.map(|more| more(question, window));
         let texts: Vec<&str> = shown
             .iter()
-            .chain([&asked.text])
+            .chain([&rendered.text])
             .map(|text| &**text)
             .collect();
         let pages = match terminal.has_pages() {
-            true => page::pages(&texts, &asked.options, window),
-            false => vec![texts.concat() + &asked.options],
+            true => page::pages(&texts, &rendered.options, window),
+            false => vec![texts.concat() + &rendered.options],
         };
-        let line = match hear_pages(terminal, &pages, window, until)? {
-            Heard::Line(line) => line,
-            Heard::Resized => continue,
-            Heard::Interrupted => {
-                stop();
-                return Ok(Said::Answer(Answer::No));
+        let line = match show_pages(terminal, &pages, window, until)? {
+            Input::Line(line) => line,
+            Input::Resized => continue,
+            Input::Interrupted => {
+                stop(false);
+                return Ok(Reply::Answer(Answer::No));
             }
-            Heard::Stopped => return Ok(Said::Nothing(STOPPED_WHY)),
-            Heard::Nothing => return Ok(Said::Nothing("nobody answered in time")),
+            Input::Stopped => return Ok(Reply::NoAnswer(STOPPED_WHY)),
+            Input::TimedOut => return Ok(Reply::NoAnswer("nobody answered in time")),
         };
-        return Ok(Said::Answer(match line.to_ascii_lowercase().as_str() {
+        return Ok(Reply::Answer(match line.to_ascii_lowercase().as_str() {
             "y" | "yes" => Answer::YesOnce,
             "s" => Answer::YesInSession,
-            // What is shown pushes the question away, so it is asked again.
-            "d" if asked.is_shown("[d]") => {
+            // The details replace the question on the screen, so ask it again.
+            "d" if rendered.offers("[d]") => {
                 more = Some(|question, window| match &question.change {
-                    Some(change) => difference(change, window),
+                    Some(change) => diff(change, window),
                     None => String::new(),
                 });
                 continue;
             }
-            "a" if asked.is_shown("[a]") => {
+            "a" if rendered.offers("[a]") => {
                 more = Some(all_arguments);
                 continue;
             }
-            // Whatever is unclear is no.
+            // Any unclear answer is a no.
             _ => Answer::No,
         }));
     }
 }
 
-/// Shows pages one after the other and waits for the answer to the last. Only somebody who has seen all of them can
-/// say yes: whatever is typed below an earlier page is no.
-fn hear_pages(
+/// Shows pages one after the other and waits for the answer to the last. Only a person who has seen all of them can
+/// say yes: any text typed below an earlier page is a no.
+fn show_pages(
     terminal: &mut Terminal,
     pages: &[String],
     window: Window,
     until: Instant,
-) -> std::io::Result<Heard> {
-    if terminal.has_pages() && window.rows < page::MIN_ROWS {
+) -> std::io::Result<Input> {
+    if terminal.has_pages() && page::is_too_small(window) {
         let text = "skillrun asks: enlarge the window to answer\n> ";
         let left = until.saturating_duration_since(Instant::now());
-        return Ok(match terminal.hear(text, window, left)? {
-            Heard::Line(_) => Heard::Line("no".into()),
-            heard => heard,
+        return Ok(match terminal.read_line(text, window, left)? {
+            Input::Line(_) => Input::Line("no".into()),
+            input => input,
         });
     }
-    let mut heard = Heard::Nothing;
+    let mut input = Input::TimedOut;
     for (at, page) in pages.iter().enumerate() {
-        heard = terminal.hear(
+        input = terminal.read_line(
             page,
             window,
             until.saturating_duration_since(Instant::now()),
         )?;
-        match &heard {
-            Heard::Line(line) if at + 1 == pages.len() || line.is_empty() => {}
-            Heard::Line(_) => return Ok(Heard::Line("no".into())),
-            _ => return Ok(heard),
+        match &input {
+            Input::Line(line) if at + 1 == pages.len() || line.is_empty() => {}
+            Input::Line(_) => return Ok(Input::Line("no".into())),
+            _ => return Ok(input),
         }
     }
-    Ok(heard)
+    Ok(input)
 }
 
-/// Tells whoever cannot be asked what would help.
-pub(crate) fn tell_refused(decisions: &[Decision]) {
+/// Prints every refusal with its hint.
+pub(crate) fn report_refused(decisions: &[Decision]) {
     for decision in decisions {
         if let Decision::Refused(refusal) = decision {
-            say(refusal.word(), &refusal.message);
+            print_message(refusal.word(), &refusal.message);
             if let Some(hint) = &refusal.hint {
-                say("hint", hint);
+                print_message("hint", hint);
             }
         }
     }
 }
 
-/// Shows a text at the terminal and asks for a yes. `None` if there is nobody to ask; whatever is unclear is no.
-pub(crate) fn confirm(text: &str, prompt: &str) -> Result<Option<bool>, Failure> {
+/// Shows a text at the terminal and asks for a yes. `None` if there is no terminal; any unclear answer is a no.
+///
+/// `text` writes the rows for a window of the given size. It may contain untrusted text only behind a prefix of ours.
+pub(crate) fn confirm(text: impl Fn(&mut Sheet), prompt: &str) -> Result<Option<bool>, Failure> {
     let Some(mut terminal) = Terminal::open() else {
         return Ok(None);
     };
     let until = Instant::now() + CONFIRM_WITHIN;
     loop {
         let window = terminal.window();
+        let mut sheet = Sheet::new(window);
+        text(&mut sheet);
+        let text = &sheet.text;
         let pages = match terminal.has_pages() {
             true => page::pages(&[text], prompt, window),
             false => vec![format!("{text}{prompt}")],
         };
         let yes = |line: String| matches!(line.to_ascii_lowercase().as_str(), "y" | "yes");
         return Ok(Some(
-            match hear_pages(&mut terminal, &pages, window, until)? {
-                Heard::Line(line) => yes(line),
-                Heard::Resized => continue,
-                Heard::Interrupted | Heard::Stopped | Heard::Nothing => false,
+            match show_pages(&mut terminal, &pages, window, until)? {
+                Input::Line(line) => yes(line),
+                Input::Resized => continue,
+                Input::Interrupted | Input::Stopped | Input::TimedOut => false,
             },
         ));
     }

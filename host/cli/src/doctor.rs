@@ -1,14 +1,14 @@
-//! `skillrun doctor`: what this machine offers and what would be used, found out by trying.
+//! `skillrun doctor`: what this machine supports and what runs would use. It probes instead of assuming.
 
 use crate::args::Doctor;
-use crate::failure::Failure;
-use crate::{places, runtimes};
+use crate::failure::{Failure, ignore_closed_pipe};
+use crate::{paths, runtimes};
 use serde_json::json;
 use skillrun::{Decision, Host, Policy, Request, Skill};
 use std::io::Write as _;
 use std::sync::Arc;
 
-/// One thing that was looked at.
+/// One thing that was checked.
 struct Finding {
     name: &'static str,
     good: bool,
@@ -21,10 +21,10 @@ pub(crate) fn doctor(args: &Doctor) -> Result<u8, Failure> {
         good: true,
         text: env!("CARGO_PKG_VERSION").into(),
     }];
-    let policy = match places::policy(
+    let policy = match paths::policy(
         args.policy.as_deref(),
         &args.skills,
-        places::Untrusted::default(),
+        paths::Untrusted::default(),
     ) {
         Ok(policy) => {
             let source = policy.source().map(|path| path.display().to_string());
@@ -40,12 +40,12 @@ pub(crate) fn doctor(args: &Doctor) -> Result<u8, Failure> {
             findings.push(Finding {
                 name: "policy",
                 good: false,
-                text: failure.message,
+                text: with_hint(failure),
             });
             Policy::default()
         }
     };
-    let library = places::library(&args.skills.folders);
+    let library = paths::library(&args.skills.folders)?;
     let folders: Vec<_> = library
         .folders()
         .iter()
@@ -53,7 +53,7 @@ pub(crate) fn doctor(args: &Doctor) -> Result<u8, Failure> {
         .map(|folder| folder.display().to_string())
         .collect();
     let text = if folders.is_empty() {
-        "no folder of the search path is there".into()
+        "none of the skill directories exists".into()
     } else {
         folders.join(", ")
     };
@@ -63,16 +63,16 @@ pub(crate) fn doctor(args: &Doctor) -> Result<u8, Failure> {
         text,
     });
 
-    let host = places::host(&policy, &args.skills)?;
+    let host = paths::host(&policy, &args.skills)?;
     findings.push(Finding {
         name: "audit log",
         good: true,
-        text: places::audit()?.display().to_string(),
+        text: paths::audit_log()?.display().to_string(),
     });
     let (good, text) = match host.approvals().list() {
         Ok(all) => (
             true,
-            format!("{} in {}", all.len(), places::approvals()?.display()),
+            format!("{} in {}", all.len(), paths::approvals()?.display()),
         ),
         Err(error) => (false, error.to_string()),
     };
@@ -85,30 +85,31 @@ pub(crate) fn doctor(args: &Doctor) -> Result<u8, Failure> {
         .enable_all()
         .build()?;
     let probes = runtime.block_on(async {
+        // The findings below include what could not be stored.
         runtimes::prepare_all(&host).await?;
         let mut found = Vec::new();
         for probe in PROBES {
-            found.push((probe.name, try_out(&host, &probe).await));
+            found.push((probe.name, run_probe(&host, &probe).await));
         }
         Ok::<_, Failure>(found)
     })?;
     for state in host.runtimes_state()? {
-        let kept = if state.prepared {
-            "kept in"
-        } else {
-            "not kept in"
+        let good = state.prepared && state.file.is_file();
+        let stored = match good {
+            true => "stored in",
+            false => "not stored in",
         };
         findings.push(Finding {
             name: "cache",
-            good: state.prepared,
-            text: format!("{kept} {}", state.file.display()),
+            good,
+            text: format!("{stored} {}", state.file.display()),
         });
     }
     findings.extend(native(&host));
-    for (name, held) in probes {
-        let (good, text) = match held {
+    for (name, result) in probes {
+        let (good, text) = match result {
             Ok(text) => (true, text),
-            Err(failure) => (false, failure.message),
+            Err(failure) => (false, with_hint(failure)),
         };
         findings.push(Finding { name, good, text });
     }
@@ -122,29 +123,40 @@ pub(crate) fn doctor(args: &Doctor) -> Result<u8, Failure> {
                 |finding| json!({"name": finding.name, "good": finding.good, "text": finding.text}),
             )
             .collect();
-        writeln!(out, "{}", json!({"good": all_good, "findings": all}))?;
+        let object = json!({"good": all_good, "findings": all});
+        ignore_closed_pipe(writeln!(out, "{object}"))?;
     } else {
-        for Finding { name, good, text } in findings {
-            writeln!(
-                out,
-                "{} {name:<10} {text}",
-                if good { "ok  " } else { "FAIL" }
-            )?;
-        }
+        let mut each = findings.iter();
+        ignore_closed_pipe(each.try_for_each(|Finding { name, good, text }| {
+            let word = if *good { "ok  " } else { "FAIL" };
+            writeln!(out, "{word} {name:<10} {text}")
+        }))?;
     }
     Ok(u8::from(!all_good))
 }
 
-/// What this machine offers to native scripts.
+/// A failure's message, and its hint if it has one.
+fn with_hint(failure: Failure) -> String {
+    match failure.hint {
+        Some(hint) => format!("{}; hint: {hint}", failure.message),
+        None => failure.message,
+    }
+}
+
+/// What this machine supports for native scripts.
 fn native(host: &Host) -> Vec<Finding> {
     let state = host.native_state();
     let mut findings = Vec::new();
     let mut find = |name, good, text| findings.push(Finding { name, good, text });
     match state.backend {
         Some(backend) => {
-            find("native", true, format!("scripts are held by {backend}"));
+            find("native", true, format!("scripts are confined by {backend}"));
             for reason in &state.reasons {
-                find("native", true, format!("weaker than it could be: {reason}"));
+                find(
+                    "native",
+                    true,
+                    format!("not the strongest backend: {reason}"),
+                );
             }
         }
         None => {
@@ -162,15 +174,15 @@ fn native(host: &Host) -> Vec<Finding> {
     findings
 }
 
-/// A script that tries to get out.
+/// A script that tests a runtime. All but the TypeScript one try to escape.
 struct Probe {
     name: &'static str,
     file: &'static str,
     source: &'static str,
 }
 
-/// Runs a script that tries to get out, and tells what held it.
-async fn try_out(host: &Host, probe: &Probe) -> Result<String, Failure> {
+/// Runs a script that tries to escape. Returns the layers and limits that confined it.
+async fn run_probe(host: &Host, probe: &Probe) -> Result<String, Failure> {
     let folder = tempfile::tempdir()?;
     std::fs::write(
         folder.path().join("SKILL.md"),
@@ -182,7 +194,7 @@ async fn try_out(host: &Host, probe: &Probe) -> Result<String, Failure> {
     let permit = match host.decide(&Policy::default(), request)? {
         Decision::Permitted(permit) => permit,
         Decision::Refused(refusal) => return Err(refusal.into()),
-        other => return Err(Failure::host(format!("unknown decision {other:?}"))),
+        _ => return Err(Failure::host("the request still waits for an approval")),
     };
     let outcome = host.run(permit).await?;
     if !outcome.success {
@@ -215,7 +227,7 @@ for path in ('/etc/passwd', '/', os.path.expanduser('~/..')):
 try:
     open(__file__, 'a')
 except OSError:
-    print('CPython', sys.version.split()[0], 'runs and is held')
+    print('CPython', sys.version.split()[0], 'runs and is confined')
 else:
     sys.exit('the sandbox is open: the skill can be written')
 ",
@@ -229,7 +241,7 @@ const open = (what) => {
   console.error(`the sandbox is open: ${what}`);
   process.exit(1);
 };
-const held = (attempt) => {
+const fails = (attempt) => {
   try {
     attempt();
     return false;
@@ -237,10 +249,10 @@ const held = (attempt) => {
     return true;
   }
 };
-if (!held(() => readFileSync('/etc/passwd'))) open('/etc/passwd can be read');
-if (!held(() => readdirSync('/'))) open('/ can be read');
-if (!held(() => appendFileSync(import.meta.filename, ''))) open('the skill can be written');
-console.log('QuickJS, as Node', process.version, 'runs and is held');
+if (!fails(() => readFileSync('/etc/passwd'))) open('/etc/passwd can be read');
+if (!fails(() => readdirSync('/'))) open('/ can be read');
+if (!fails(() => appendFileSync(import.meta.filename, ''))) open('the skill can be written');
+console.log('QuickJS, as Node', process.version, 'runs and is confined');
 ",
     },
     Probe {
@@ -251,7 +263,7 @@ open() { echo \"the sandbox is open: $1\" >&2; exit 1; }
 ! : 2>/dev/null </etc/shadow || open '/etc/shadow can be read'
 ! : 2>/dev/null >>\"$0\" || open 'the skill can be written'
 ! : 2>/dev/null </dev/tcp/127.0.0.1/1 || open 'the network can be reached'
-echo \"bash ${BASH_VERSION%%[^0-9.]*} runs and is held\"
+echo \"bash ${BASH_VERSION%%[^0-9.]*} runs and is confined\"
 ",
     },
     Probe {

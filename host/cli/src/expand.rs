@@ -1,26 +1,28 @@
-//! `skillrun expand`: what a model writes in, the same text with its markers run out.
+//! `skillrun expand`: copies a model's text from standard input to standard output and runs the markers in it.
 //!
-//! Text is passed on as it comes. A marker is decided, and a person asked, before any text behind it is shown;
-//! markers run one after the other, and only those whose output belongs into the text hold it up.
+//! Text is passed on as it arrives. Each marker is decided, and a person asked, before any text after it is shown.
+//! Markers run one after the other, and the text waits only for those whose output replaces them.
 
 use crate::args::Expand;
-use crate::ask::{self, Asks, tell_refused};
-use crate::failure::{Failure, INTERRUPTED, REFUSED, plain, say};
+use crate::ask::{self, AnswerSource, report_refused};
+use crate::failure::{Failure, INTERRUPTED, REFUSED, ignore_closed_pipe, plain, print_message};
 use crate::interrupt::{self, Interrupted};
+use crate::output::{self, Output};
 use crate::own_file::{Access, OwnFile};
-use crate::{agent, load, places};
+use crate::{agent, load, paths};
 use skillrun::{
-    Decision, Expander, Host, LimitError, Limits, Marker, MarkerKind, Outcome, Permit, Piece,
-    Policy, Ran, Skill, Status,
+    Decision, Expander, Found, Host, LimitError, Limits, Marker, MarkerKind, Outcome, Permit,
+    Piece, Policy, Ran, Skill, Status, Target,
 };
+use std::collections::HashSet;
 use std::fs::File;
-use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use tokio::sync::mpsc as queue;
 
-/// Markers that were permitted and wait for their turn; beyond them the text waits.
+/// Permitted markers that may wait to run; when there are more, the text waits.
 const QUEUE: usize = 64;
 
 pub(crate) fn expand(args: &Expand) -> Result<u8, Failure> {
@@ -28,11 +30,11 @@ pub(crate) fn expand(args: &Expand) -> Result<u8, Failure> {
     for name in &args.skill {
         skills.push(args.agent.find(name)?);
     }
-    let most = skillrun::parse_bytes(&args.max_output);
+    let max_output = skillrun::parse_bytes(&args.max_output);
     let limit = |error: LimitError| Failure::host(error.to_string());
-    let most = most.map_err(limit)?;
+    let max_output = max_output.map_err(limit)?;
     let kept = Limits {
-        output: most,
+        output: max_output,
         ..Limits::default()
     };
     kept.check().map_err(limit)?;
@@ -45,10 +47,10 @@ pub(crate) fn expand(args: &Expand) -> Result<u8, Failure> {
     let protected = protected.filter_map(|file| file.path.clone());
     let writable = args.agent.writable_roots(&policy, &skills);
     let (skills_typed, protected) = (&args.agent.skills, protected.collect());
-    let host = places::host_protecting(&policy, skills_typed, &writable, protected)?;
+    let host = paths::host_protecting(&policy, skills_typed, &writable, protected)?;
     let host: &'static Host = Box::leak(Box::new(host));
-    interrupt::remember(host);
-    let asks = args.agent.asks(answers)?;
+    interrupt::set_host(host);
+    let asks = args.agent.answer_source(answers)?;
     let events = Events(events.map(|own| Arc::new(Mutex::new(own.file))));
     let runner = Runner::start(host, events.clone(), args.agent.quiet)?;
     let mut filter = Filter {
@@ -56,11 +58,12 @@ pub(crate) fn expand(args: &Expand) -> Result<u8, Failure> {
         policy,
         host,
         asks,
-        most,
+        max_output,
         events,
         runner,
-        out: Out::new(),
+        out: output::text(),
         refused: false,
+        warned: HashSet::new(),
         failed: None,
     };
     let passed = filter.pass(Expander::new(skills));
@@ -71,44 +74,57 @@ pub(crate) fn expand(args: &Expand) -> Result<u8, Failure> {
         ..
     } = filter;
     if ask::stopped() {
-        // What runs meanwhile ends, too.
-        interrupt::stop()?;
+        // Stop the markers that still run, too.
+        interrupt::stop(ask::stopped_by_signal())?;
     }
-    let late = Arc::clone(&runner.refused);
-    // What the runner failed at is why the text could not go on.
+    let refused_later = Arc::clone(&runner.refused);
+    // If the runner failed, that is why the text could not continue.
     runner.finish()?;
-    passed?;
+    ignore_closed_pipe(passed)?;
     match failed {
         _ if ask::stopped() => Ok(INTERRUPTED),
         Some(failure) => Err(failure),
-        None if refused || late.load(Ordering::Relaxed) => Ok(REFUSED),
+        None if refused || refused_later.load(Ordering::Relaxed) => Ok(REFUSED),
         None => Ok(0),
     }
 }
 
-/// The answers and the events, opened before anything runs.
+/// Opens the answers and the events file, before anything runs.
 fn own_files(
     args: &Expand,
     policy: &Policy,
     skills: &[Arc<Skill>],
 ) -> Result<(Option<OwnFile>, Option<OwnFile>), Failure> {
     let writable = args.agent.writable(policy, skills);
-    let open = |path: &PathBuf| OwnFile::open("events", path, Access::Append, &writable);
+    let open = |path: &PathBuf| {
+        paths::reject_own_file("events", path)?;
+        OwnFile::open("events", path, Access::Append, &writable)
+    };
     let answers = args.agent.answers(&writable)?;
-    Ok((answers, args.events.as_ref().map(open).transpose()?))
+    let events = args.events.as_ref().map(open).transpose()?;
+    if let (Some(answers), Some(events)) = (&answers, &events)
+        && answers.path.is_some()
+        && answers.path == events.path
+    {
+        return Err(Failure::host("--answers and --events name the same file"));
+    }
+    Ok((answers, events))
 }
 
 struct Filter<'a> {
     args: &'a Expand,
     policy: Policy,
     host: &'static Host,
-    asks: Asks,
+    asks: AnswerSource,
     /// Bytes kept of each stream.
-    most: u64,
+    max_output: u64,
     events: Events,
     runner: Runner,
-    out: Out,
+    /// Escaped at a terminal, where a person may be asked: no text of a model or a script may control it.
+    out: Output<io::StdoutLock<'static>>,
     refused: bool,
+    /// Skills whose use by the name in `SKILL.md` has been reported.
+    warned: HashSet<PathBuf>,
     /// Why no further marker runs. The text is still passed on.
     failed: Option<Failure>,
 }
@@ -128,10 +144,10 @@ impl Filter<'_> {
             };
             for piece in pieces {
                 match piece {
-                    Piece::Text(text) => self.out.write(&text)?,
+                    Piece::Text(text) => self.out.write_all(text.as_bytes())?,
                     Piece::Marker(_) if self.failed.is_some() => {}
                     Piece::Marker(marker) => match self.marker(marker) {
-                        Ok(text) => self.out.write(&text)?,
+                        Ok(text) => self.out.write_all(text.as_bytes())?,
                         Err(failure) => self.failed = Some(failure),
                     },
                 }
@@ -146,25 +162,48 @@ impl Filter<'_> {
         }
     }
 
-    /// Has a marker decided and run; returns what takes its place.
+    /// Warns as `run` does if a marker names a skill by the name in its `SKILL.md`, once for each skill.
+    fn warn_by_front_matter(&mut self, marker: &Marker) {
+        let Target::Script { skill, .. } = &marker.request.target else {
+            return;
+        };
+        let warns = marker.by_front_matter && !self.args.agent.quiet;
+        if warns && self.warned.insert(skill.path().to_owned()) {
+            let _lock = lock(&self.runner.stderr_lock);
+            agent::warn_shadowed(&Found {
+                skill: Arc::clone(skill),
+                shadowed: Vec::new(),
+                by_front_matter: true,
+            });
+        }
+    }
+
+    /// Decides and runs a marker; returns the text that replaces it.
     fn marker(&mut self, marker: Marker) -> Result<String, Failure> {
-        // What stands before it is there when a person is asked, or waits for its output.
+        // The text before it must be visible when a person is asked, or while we wait for its output.
         self.out.flush()?;
+        self.warn_by_front_matter(&marker);
         let mut request = self
             .args
             .agent
             .request(&self.policy, marker.request.clone());
-        // If there are no rules for it, deciding says why and records it.
-        let rules = request.subject.rules(&self.policy);
+        // If there are no rules for it, `decide` refuses it and records why.
+        let rules = request.target.rules(&self.policy);
         let mut limits = rules.map_or_else(|_| Limits::default(), |rules| rules.limits());
-        limits.output = limits.output.min(self.most);
+        limits.output = limits.output.min(self.max_output);
         request.limits = Some(limits);
         let decision = self.host.decide(&self.policy, request)?;
         let decisions = {
-            let _turn = turn(&self.runner.voice);
-            let decisions = self.asks.settle(self.host, vec![decision])?;
+            let _lock = lock(&self.runner.stderr_lock);
+            let decisions = self.asks.answer_all(self.host, vec![decision])?;
             if !self.args.agent.quiet {
-                tell_refused(&decisions);
+                if decisions
+                    .iter()
+                    .any(|one| matches!(one, Decision::Refused(_)))
+                {
+                    output::finish_line();
+                }
+                report_refused(&decisions);
             }
             decisions
         };
@@ -178,43 +217,12 @@ impl Filter<'_> {
                 self.events.write(&marker, &Ran::Refused(refusal))?;
                 Ok(String::new())
             }
-            other => Err(Failure::host(format!("unknown decision {other:?}"))),
+            _ => Err(Failure::host("the request still waits for an approval")),
         }
     }
 }
 
-/// Standard output. Where a person is asked at the same terminal, nothing that a model or a script wrote may
-/// steer it.
-struct Out {
-    out: io::StdoutLock<'static>,
-    terminal: bool,
-}
-
-impl Out {
-    fn new() -> Self {
-        let out = io::stdout().lock();
-        let terminal = out.is_terminal();
-        Self { out, terminal }
-    }
-
-    fn write(&mut self, text: &str) -> io::Result<()> {
-        if !self.terminal {
-            return self.out.write_all(text.as_bytes());
-        }
-        for part in text.split_inclusive(['\n', '\t']) {
-            let shown = part.trim_end_matches(['\n', '\t']);
-            self.out.write_all(skillrun::show_name(shown).as_bytes())?;
-            self.out.write_all(&part.as_bytes()[shown.len()..])?;
-        }
-        Ok(())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
-}
-
-/// Where it is told what became of the markers.
+/// The events file, with one line per marker.
 #[derive(Clone)]
 struct Events(Option<Arc<Mutex<File>>>);
 
@@ -231,12 +239,12 @@ impl Events {
     }
 }
 
-/// Runs markers one after the other beside the text.
+/// Runs markers one after the other on a thread of its own.
 struct Runner {
     tasks: queue::Sender<Task>,
-    /// Held by whoever speaks: what is said of a marker does not come into a question.
-    voice: Arc<Mutex<()>>,
-    /// Whether something was refused when its turn came.
+    /// Held while a thread asks or prints a message, so that no message appears in the middle of a question.
+    stderr_lock: Arc<Mutex<()>>,
+    /// Whether a permitted marker was refused when it was about to run.
     refused: Arc<AtomicBool>,
     thread: std::thread::JoinHandle<Result<(), Failure>>,
 }
@@ -244,7 +252,7 @@ struct Runner {
 struct Task {
     marker: Marker,
     permit: Permit,
-    /// Gets what takes the marker's place, if somebody waits for it.
+    /// Receives the text that replaces the marker, if the text waits for it.
     answer: Option<mpsc::Sender<String>>,
 }
 
@@ -254,36 +262,36 @@ impl Runner {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
-        // From the first byte of the text on.
+        // Ctrl-C is handled from the first byte of the text on.
         let interrupted = interrupt::interrupted()?;
-        let voice: Arc<Mutex<()>> = Arc::default();
-        let own = Arc::clone(&voice);
+        let stderr_lock: Arc<Mutex<()>> = Arc::default();
+        let own = Arc::clone(&stderr_lock);
         let refused: Arc<AtomicBool> = Arc::default();
-        let late = Arc::clone(&refused);
+        let refused_later = Arc::clone(&refused);
         let thread = std::thread::Builder::new().spawn(move || {
             let worked = runtime.block_on(async {
-                let tell = |marker: &Marker, ran: &Ran| {
-                    let _turn = turn(&own);
-                    late.fetch_or(matches!(ran, Ran::Refused(_)), Ordering::Relaxed);
+                let report = |marker: &Marker, ran: &Ran| {
+                    let _lock = lock(&own);
+                    refused_later.fetch_or(matches!(ran, Ran::Refused(_)), Ordering::Relaxed);
                     if !quiet {
-                        tell(marker, ran);
+                        report(marker, ran);
                     }
                 };
-                work(host, queue, &events, quiet, tell, interrupted).await
+                work(host, queue, &events, quiet, report, interrupted).await
             });
-            // A call of a script that does not return must not hold the process.
+            // A host call that does not return must not keep the process from exiting.
             runtime.shutdown_background();
             worked
         })?;
         Ok(Self {
             tasks,
-            voice,
+            stderr_lock,
             refused,
             thread,
         })
     }
 
-    /// Has a marker run; returns what takes its place: nothing, unless the text waits for it.
+    /// Queues a marker. If the text waits for it, returns the text that replaces it, otherwise nothing.
     fn run(&self, marker: Marker, permit: Permit, waits: bool) -> Result<String, Failure> {
         let (sender, answer) = mpsc::channel();
         let task = Task {
@@ -291,7 +299,7 @@ impl Runner {
             permit,
             answer: waits.then_some(sender),
         };
-        let gone = || Failure::host("what runs markers has ended");
+        let gone = || Failure::host("the thread that runs markers has ended");
         self.tasks.blocking_send(task).map_err(|_| gone())?;
         match waits {
             true => answer.recv().map_err(|_| gone()),
@@ -302,7 +310,7 @@ impl Runner {
     /// Waits for the last marker.
     fn finish(self) -> Result<(), Failure> {
         drop(self.tasks);
-        let gone = || Failure::host("what runs markers has ended");
+        let gone = || Failure::host("the thread that runs markers has ended");
         self.thread.join().map_err(|_| gone())?
     }
 }
@@ -312,7 +320,7 @@ async fn work(
     mut queue: queue::Receiver<Task>,
     events: &Events,
     quiet: bool,
-    tell: impl Fn(&Marker, &Ran),
+    report: impl Fn(&Marker, &Ran),
     mut interrupted: Interrupted,
 ) -> Result<(), Failure> {
     loop {
@@ -332,11 +340,11 @@ async fn work(
         else {
             break;
         };
-        let ran = load::one(host, permit, quiet).await?;
-        tell(&marker, &ran);
+        let ran = load::run_permitted(host, permit, quiet).await?;
+        report(&marker, &ran);
         events.write(&marker, &ran)?;
         if let Some(answer) = answer {
-            // Nobody waits any more only if the text has ended in an error.
+            // The receiver is gone only if passing on the text has failed.
             let _ = answer.send(marker.text(&ran).to_owned());
         }
     }
@@ -344,40 +352,44 @@ async fn work(
     Ok(())
 }
 
-/// Ends the process while the text's own thread may have a question open.
+/// Exits the process while the main thread may have a question open.
 fn exit(code: u8) -> ! {
     ask::restore_terminal();
     std::process::exit(code.into())
 }
 
-fn turn(voice: &Mutex<()>) -> MutexGuard<'_, ()> {
-    voice.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(stderr_lock: &Mutex<()>) -> MutexGuard<'_, ()> {
+    stderr_lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Tells whoever sees no events what did not go well.
-fn tell(marker: &Marker, ran: &Ran) {
+/// Prints what went wrong with a marker, for readers who see no events.
+fn report(marker: &Marker, ran: &Ran) {
     let name = skillrun::show_name(marker.words.first().map_or("", String::as_str));
     let what = format!("marker {} `{name}`", marker.number);
+    let report_line = |label: &str, text: &str| {
+        output::finish_line();
+        print_message(label, text);
+    };
     match ran {
         Ran::Ended(outcome) => {
-            if let Some(how) = badly(outcome) {
-                say("warning", &format!("{what} {how}"));
+            if let Some(how) = failure_of(outcome) {
+                report_line("warning", &format!("{what} {how}"));
             }
             for warning in &outcome.warnings {
-                say("warning", warning);
+                report_line("warning", warning);
             }
         }
-        Ran::Failed(why) => say("error", &format!("{what}: {why}")),
-        Ran::Refused(refusal) => say(refusal.word(), &refusal.message),
+        Ran::Failed(why) => report_line("error", &format!("{what}: {why}")),
+        Ran::Refused(refusal) => report_line(refusal.word(), &refusal.message),
     }
 }
 
-fn badly(outcome: &Outcome) -> Option<String> {
+fn failure_of(outcome: &Outcome) -> Option<String> {
     match outcome.status {
         Status::Exited if outcome.exit_code == 0 => None,
         Status::Exited => Some(format!("ended with exit code {}", outcome.exit_code)),
-        // The outcome's own warning says it.
+        // The outcome has a warning about it.
         Status::TimedOut => None,
-        status => Some(format!("ended as {}", status.word())),
+        status => Some(format!("ended with status `{}`", status.word())),
     }
 }

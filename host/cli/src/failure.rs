@@ -1,24 +1,24 @@
-//! What went wrong, as an exit code, a message and a hint.
+//! Errors of the command line: an exit code, a message and a hint.
 
 use serde_json::json;
 use skillrun::{Error, PolicyError, Refusal, SkillError, TrustError};
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
-/// The host failed, or what was typed makes no sense.
+/// The host failed, or the usage was wrong.
 pub(crate) const HOST: u8 = 125;
 /// A policy, an approval or missing isolation forbids it.
 pub(crate) const REFUSED: u8 = 126;
-/// A skill, a script or an interpreter is not there.
+/// A skill, a script or an interpreter does not exist.
 pub(crate) const NOT_FOUND: u8 = 127;
-/// After Ctrl-C, as shells have it.
+/// After Ctrl-C, as in shells.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// What went wrong.
+/// An error, or a refusal.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) code: u8,
-    pub(crate) word: &'static str,
+    pub(crate) label: &'static str,
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
 }
@@ -27,10 +27,24 @@ impl Failure {
     pub(crate) fn host(message: impl Into<String>) -> Self {
         Self {
             code: HOST,
-            word: "error",
+            label: "error",
             message: message.into(),
             hint: None,
         }
+    }
+
+    /// The reader of the output has closed it: the command ends without a message.
+    fn closed_pipe() -> Self {
+        Self {
+            code: 0,
+            label: "",
+            message: String::new(),
+            hint: None,
+        }
+    }
+
+    pub(crate) fn is_closed_pipe(&self) -> bool {
+        self.label.is_empty()
     }
 
     pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
@@ -46,12 +60,12 @@ impl From<SkillError> for Failure {
         let message = error.to_string();
         let hint = match error {
             SkillError::NotFound { hint, .. } => Some(hint),
-            SkillError::Ambiguous { .. } => Some("name the one that is meant by its path".into()),
+            SkillError::Ambiguous { .. } => Some("name the skill by its path".into()),
             SkillError::Invalid { .. } => None,
         };
         Self {
             code: NOT_FOUND,
-            word: "error",
+            label: "error",
             message,
             hint,
         }
@@ -60,10 +74,10 @@ impl From<SkillError> for Failure {
 
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
-        let (code, word) = (refusal.exit_code(), refusal.word());
+        let (code, label) = (refusal.exit_code(), refusal.word());
         Self {
             code,
-            word,
+            label,
             message: refusal.message,
             hint: refusal.hint,
         }
@@ -74,7 +88,7 @@ impl From<TrustError> for Failure {
     fn from(error: TrustError) -> Self {
         Self {
             code: REFUSED,
-            word: "refused",
+            label: "refused",
             message: error.to_string(),
             hint: error.hint().map(str::to_owned),
         }
@@ -85,7 +99,7 @@ impl From<PolicyError> for Failure {
     fn from(error: PolicyError) -> Self {
         Self {
             code: REFUSED,
-            word: "refused",
+            label: "refused",
             message: error.to_string(),
             hint: None,
         }
@@ -98,12 +112,12 @@ impl From<Error> for Failure {
         match error {
             Error::Approvals { hint, .. } => Self {
                 code: REFUSED,
-                word: "refused",
+                label: "refused",
                 hint,
                 ..failure
             },
             Error::Audit { .. } => {
-                failure.hint("nothing ran; name another place with XDG_STATE_HOME")
+                failure.hint("nothing ran; set XDG_STATE_HOME to another directory")
             }
             _ => failure,
         }
@@ -112,13 +126,27 @@ impl From<Error> for Failure {
 
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
+        if error.kind() == std::io::ErrorKind::BrokenPipe {
+            return Self::closed_pipe();
+        }
         Self::host(plain(&error))
     }
 }
 
-/// Prints a failure where its reader looks for it and returns its exit code.
+/// Ignores a closed pipe, as in `skillrun … | head`, for commands whose exit code reports more than that the output was
+/// written.
+pub(crate) fn ignore_closed_pipe(written: Result<(), impl Into<Failure>>) -> Result<(), Failure> {
+    match written.map_err(Into::into) {
+        Err(failure) if failure.is_closed_pipe() => Ok(()),
+        written => written,
+    }
+}
+
+/// Prints a failure, as JSON to stdout or as text to stderr, and returns its exit code.
 pub(crate) fn report(failure: &Failure, json: bool) -> ExitCode {
-    if json {
+    if failure.is_closed_pipe() {
+        // There is no reader.
+    } else if json {
         let kind = match failure.code {
             REFUSED => "refused",
             NOT_FOUND => "not_found",
@@ -132,17 +160,24 @@ pub(crate) fn report(failure: &Failure, json: bool) -> ExitCode {
         } = failure;
         let object =
             json!({"error": {"kind": kind, "message": message, "hint": hint}, "exit_code": code});
-        let _ = writeln!(crate::output::json(), "{object}");
-    } else {
-        say(failure.word, &failure.message);
-        if let Some(hint) = &failure.hint {
-            say("hint", hint);
+        // Where stdout cannot be written, as on a full disk, the text is better than silence.
+        if writeln!(crate::output::json(), "{object}").is_err() {
+            print_text(failure);
         }
+    } else {
+        print_text(failure);
     }
     ExitCode::from(failure.code)
 }
 
-/// The system's words for an error, without its number.
+fn print_text(failure: &Failure) {
+    print_message(failure.label, &failure.message);
+    if let Some(hint) = &failure.hint {
+        print_message("hint", hint);
+    }
+}
+
+/// The system's description of an error, in lower case and without its number.
 pub(crate) fn plain(error: &std::io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
@@ -152,35 +187,21 @@ pub(crate) fn plain(error: &std::io::Error) -> String {
     })
 }
 
-/// Prints `word: text` to stderr, in colour on a terminal.
+/// Prints `label: text` to stderr, in colour on a terminal.
 ///
-/// A message repeats what skills, models and files hold; it is one line, and whoever made the message need not
-/// have thought of that.
-pub(crate) fn say(word: &str, text: &str) {
+/// A message may repeat text of skills, models and files. It is escaped here and stays on one line, so that no caller
+/// has to do it.
+pub(crate) fn print_message(label: &str, text: &str) {
     let text = skillrun::show_name(text);
     let mut stderr = std::io::stderr();
-    let colour = match word {
+    let colour = match label {
         "error" | "refused" => "1;31",
         "warning" => "1;33",
         _ => "1;36",
     };
     let _ = if stderr.is_terminal() && std::env::var_os("NO_COLOR").is_none() {
-        writeln!(stderr, "\u{1b}[{colour}m{word}:\u{1b}[0m {text}")
+        writeln!(stderr, "\u{1b}[{colour}m{label}:\u{1b}[0m {text}")
     } else {
-        writeln!(stderr, "{word}: {text}")
+        writeln!(stderr, "{label}: {text}")
     };
-}
-
-/// Help and version are answers; anything else clap says is a mistake in what was typed. `run` keeps
-/// 2 for the scripts, which use it for the same.
-pub(crate) fn usage(error: &clap::Error) -> ExitCode {
-    let _ = error.print();
-    let runs = std::env::args_os()
-        .nth(1)
-        .is_some_and(|command| command == "run");
-    match (error.use_stderr(), runs) {
-        (false, _) => ExitCode::SUCCESS,
-        (true, true) => ExitCode::from(HOST),
-        (true, false) => ExitCode::from(2),
-    }
 }

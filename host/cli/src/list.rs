@@ -1,13 +1,16 @@
 //! `skillrun list`: the skills that can be found.
 
 use crate::args::List;
-use crate::failure::{Failure, say};
-use crate::{output, places};
+use crate::failure::{Failure, print_message};
+use crate::{output, paths};
 use serde_json::json;
 use std::io::Write as _;
 
+/// The fewest characters of a description. In a narrower window the terminal wraps the line.
+const MIN_DESCRIPTION: usize = 10;
+
 pub(crate) fn list(args: &List) -> Result<u8, Failure> {
-    let library = places::library(&args.skills.folders);
+    let library = paths::library(&args.skills.folders)?;
     let (skills, skipped) = library.list();
     let mut out = output::json_or_text(args.json);
     if args.json {
@@ -37,6 +40,7 @@ pub(crate) fn list(args: &List) -> Result<u8, Failure> {
         .max()
         .unwrap_or(0)
         .min(32);
+    let budget = budget(width + 2 + 10 + 2);
     for skill in &skills {
         let scripts = match skill.scripts().len() {
             1 => "1 script".to_owned(),
@@ -46,11 +50,11 @@ pub(crate) fn list(args: &List) -> Result<u8, Failure> {
             out,
             "{:<width$}  {scripts:<10}  {}",
             printable(skill.name()),
-            one_line(skill.description(), 80)
+            one_line(skill.description(), budget)
         )?;
     }
     for skip in skipped {
-        say("warning", &format!("skipped: {}", skip.why));
+        print_message("warning", &format!("skipped: {}", skip.why));
     }
     if skills.is_empty() {
         let folders: Vec<_> = library
@@ -58,33 +62,82 @@ pub(crate) fn list(args: &List) -> Result<u8, Failure> {
             .iter()
             .map(|folder| folder.display().to_string())
             .collect();
-        say("warning", &format!("no skills in {}", folders.join(", ")));
+        print_message("warning", &format!("no skills in {}", folders.join(", ")));
     }
     Ok(0)
 }
 
-/// A text on one line, cut at `most` characters.
-pub(crate) fn one_line(text: &str, most: usize) -> String {
+/// The columns of the terminal that stdout is. `None` for a pipe or a file, which gets the full text.
+pub(crate) fn columns() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    // A terminal that does not know its size reports 0.
+    (size.ws_col > 0).then_some(size.ws_col.into())
+}
+
+/// The characters for a description on a line that starts with `used` others.
+pub(crate) fn budget(used: usize) -> usize {
+    columns().map_or(usize::MAX, |all| {
+        all.saturating_sub(used).max(MIN_DESCRIPTION)
+    })
+}
+
+/// Text on one line, cut after `max` characters.
+pub(crate) fn one_line(text: &str, max: usize) -> String {
     let line = printable(&text.split_whitespace().collect::<Vec<_>>().join(" "));
-    match line.char_indices().nth(most) {
+    match line.char_indices().nth(max) {
         None => line,
-        Some(_) => line.chars().take(most - 1).chain(['…']).collect(),
+        Some(_) => line.chars().take(max - 1).chain(['…']).collect(),
     }
 }
 
-/// A text from a skill without the characters that would steer a terminal.
+/// Text on lines of at most `width` characters, broken between words.
+pub(crate) fn wrapped(text: &str, width: usize) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace().map(printable) {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(&word);
+            }
+            _ => lines.push(word),
+        }
+    }
+    lines.join("\n")
+}
+
+/// Text from a skill, with the characters replaced that would control a terminal.
 pub(crate) fn printable(text: &str) -> String {
-    let steers = |c: char| {
+    let controls = |c: char| {
         c.is_control()
             || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
     text.chars()
         .map(|c| {
-            if steers(c) {
+            if controls(c) {
                 char::REPLACEMENT_CHARACTER
             } else {
                 c
             }
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_wrapped_between_words() {
+        let text = "a description  of\nseveral words";
+        assert_eq!(wrapped(text, 13), "a description\nof several\nwords");
+        assert_eq!(wrapped(text, 5), "a\ndescription\nof\nseveral\nwords");
+        assert_eq!(wrapped(text, usize::MAX), "a description of several words");
+    }
+
+    #[test]
+    fn text_is_cut_after_the_last_character_that_fits() {
+        assert_eq!(one_line("a  b\nc", 5), "a b c");
+        assert_eq!(one_line("a  b\nc d", 5), "a b …");
+        assert_eq!(one_line("ééé", 3), "ééé");
+    }
 }

@@ -1,9 +1,9 @@
-//! `skillrun load`: a skill as an agent reads it, with what its scripts printed.
+//! `skillrun load`: prints a skill as an agent reads it, with the output of its scripts.
 
 use crate::args::Load;
-use crate::ask::{self, tell_refused};
-use crate::failure::{Failure, INTERRUPTED, NOT_FOUND, REFUSED, report};
-use crate::{agent, interrupt, output, places, runtimes};
+use crate::ask::{self, report_refused};
+use crate::failure::{Failure, INTERRUPTED, NOT_FOUND, REFUSED, ignore_closed_pipe, report};
+use crate::{agent, interrupt, output, paths, runtimes};
 use serde_json::json;
 use skillrun::{Check, Decision, Error, Host, Live, Permit, Ran, Refusal, Request};
 use std::io::Write as _;
@@ -12,12 +12,12 @@ use std::path::Path;
 pub(crate) fn load(args: &Load) -> Result<u8, Failure> {
     let skill = &match args.agent.find(&args.skill) {
         Ok(skill) => skill,
-        Err(error) => return not_loaded(args, &error.into()),
+        Err(failure) => return not_loaded(args, &failure),
     };
     let policy = args.agent.policy(std::slice::from_ref(skill))?;
     let load = skillrun::Load::new(skill, args.scripts.as_deref());
     let runs = load.scripts().map(|script| Request::new(skill, script));
-    // What will not run comes last, where nothing is rendered from; it is told of already.
+    // Requests that are already refused come last: they are decided for the record, and not rendered again.
     let requests = runs.chain(load.refused());
     let requests = requests.map(|request| args.agent.request(&policy, request));
     let writable = args.agent.writable(&policy, std::slice::from_ref(skill));
@@ -28,14 +28,14 @@ pub(crate) fn load(args: &Load) -> Result<u8, Failure> {
         .agent
         .writable_roots(&policy, std::slice::from_ref(skill));
     let (typed, protected) = (&args.agent.skills, protected.collect());
-    let host = places::host_protecting(&policy, typed, &roots, protected)?;
+    let host = paths::host_protecting(&policy, typed, &roots, protected)?;
     let host: &'static Host = Box::leak(Box::new(host));
-    interrupt::remember(host);
-    let asks = args.agent.asks(answers)?;
+    interrupt::set_host(host);
+    let asks = args.agent.answer_source(answers)?;
     let decisions = host.decide_all(&policy, requests.collect())?;
-    let decisions = asks.settle(host, decisions)?;
+    let decisions = asks.answer_all(host, decisions)?;
     if !args.agent.quiet {
-        tell_refused(&decisions);
+        report_refused(&decisions);
     }
     if ask::stopped() {
         return Ok(INTERRUPTED);
@@ -46,31 +46,38 @@ pub(crate) fn load(args: &Load) -> Result<u8, Failure> {
     let ran = runtime.block_on(async {
         let mut ran = Vec::new();
         for decision in decisions {
-            if interrupt::is_pressed() {
+            if interrupt::is_interrupted() {
                 break;
             }
             ran.push(match decision {
-                Decision::Permitted(permit) => one(host, permit, args.agent.quiet).await?,
+                Decision::Permitted(permit) => {
+                    run_permitted(host, permit, args.agent.quiet).await?
+                }
                 Decision::Refused(refusal) => Ran::Refused(refusal),
-                other => Ran::Failed(format!("unknown decision {other:?}")),
+                _ => Ran::Failed("the request still waits for an approval".into()),
             });
         }
         host.clean_up().await;
         Ok::<_, Failure>(ran)
     });
-    // A call of a script that does not return must not hold the process.
+    // A host call that does not return must not keep the process from exiting.
     runtime.shutdown_background();
     let ran = ran?;
-    if interrupt::is_pressed() {
+    if interrupt::is_interrupted() {
         return Ok(INTERRUPTED);
     }
     let refused = ran.iter().any(|ran| matches!(ran, Ran::Refused(_)));
-    print(args, &load.render(ran))?;
+    // The scripts have run, whether or not the output is read.
+    ignore_closed_pipe(print(args, &load.render(ran)))?;
     Ok(if refused { REFUSED } else { 0 })
 }
 
-/// Runs one thing that was permitted.
-pub(crate) async fn one(host: &Host, permit: Permit, quiet: bool) -> Result<Ran, Failure> {
+/// Runs one permitted script or command.
+pub(crate) async fn run_permitted(
+    host: &Host,
+    permit: Permit,
+    quiet: bool,
+) -> Result<Ran, Failure> {
     let live = Live {
         stop: Some(interrupt::interrupted()?),
         ..Live::default()
@@ -87,17 +94,15 @@ pub(crate) async fn one(host: &Host, permit: Permit, quiet: bool) -> Result<Ran,
     })
 }
 
-/// An agent gets a text in any case; whoever looks at the exit code learns it too.
+/// Prints a text for the agent even if there is no skill, and returns the exit code of the failure.
 fn not_loaded(args: &Load, failure: &Failure) -> Result<u8, Failure> {
     let status = if failure.code == NOT_FOUND && !Path::new(&args.skill).is_dir() {
         "not_found"
     } else {
         "invalid"
     };
-    print(
-        args,
-        &skillrun::Load::missing(&args.skill, status, &failure.message),
-    )?;
+    let text = skillrun::Load::missing(&args.skill, status, &failure.message);
+    ignore_closed_pipe(print(args, &text))?;
     report(failure, false);
     Ok(failure.code)
 }

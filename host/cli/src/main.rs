@@ -1,7 +1,7 @@
-//! The command line: words in, text or JSON out.
+//! The command line `skillrun`.
 //!
-//! Data go to stdout, everything else to stderr. One file per command; what was typed is a type of
-//! its own ([`args`]) and becomes what it means in the command's file.
+//! Data goes to stdout, everything else to stderr. Each command has a file. [`args`] holds what was typed; the command's
+//! file turns it into requests to the library.
 
 mod agent;
 mod approvals;
@@ -9,34 +9,56 @@ mod args;
 mod ask;
 mod audit;
 mod check;
+mod complete;
 mod doctor;
 mod expand;
 mod failure;
+mod find;
 mod interrupt;
 mod list;
 mod load;
 mod output;
 mod own_file;
-mod places;
+mod paths;
 mod policy;
 mod prompt;
 mod run;
 mod runtimes;
 mod show;
+mod usage;
 
 use args::{Args, Command};
-use clap::{CommandFactory as _, Parser as _};
-use failure::report;
+use failure::{Failure, report};
+use std::ffi::OsString;
+use std::io::Write as _;
 use std::process::ExitCode;
+use tokio::signal::unix::{SignalKind, signal};
 
 fn main() -> ExitCode {
-    more_files();
-    let args = match Args::try_parse() {
+    match complete::complete() {
+        Ok(false) => {}
+        Ok(true) => return ExitCode::SUCCESS,
+        Err(error) => return usage::report(&error, &[]),
+    }
+    raise_open_file_limit();
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let args = match Args::parse_words(words.clone()) {
         Ok(args) => args,
-        Err(error) => return failure::usage(&error),
+        Err(error) => return usage::report(&error, &words),
     };
     let json = args.command.json();
-    let done = match args.command {
+    match execute(args.command) {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => report(&failure, json),
+    }
+}
+
+fn execute(command: Command) -> Result<u8, Failure> {
+    catch_file_size_signal()?;
+    if command.runs_scripts() {
+        check_temporary_directory()?;
+    }
+    match command {
         Command::Run(run) => run::run(*run),
         Command::List(list) => list::list(&list),
         Command::Show(show) => show::show(&show),
@@ -50,27 +72,49 @@ fn main() -> ExitCode {
         Command::Audit(args) => audit::audit(args),
         Command::Doctor(doctor) => doctor::doctor(&doctor),
         Command::Completions { shell } => {
-            clap_complete::generate(
-                shell,
-                &mut Args::command(),
-                "skillrun",
-                &mut std::io::stdout(),
-            );
+            std::io::stdout().write_all(&complete::registration(shell)?)?;
             Ok(0)
         }
-    };
-    match done {
-        Ok(code) => ExitCode::from(code),
-        Err(failure) => report(&failure, json),
     }
 }
 
-/// Every loaded skill and every open file of a script holds a file of ours; the usual soft limit of
-/// 1024 is for programs that use `select`.
-fn more_files() {
+/// Makes a write beyond the file size limit (`ulimit -f`) fail with EFBIG. By default SIGXFSZ kills the process, and the
+/// end of the run would not be recorded.
+///
+/// The handler does nothing. If we ignored the signal instead, the programs that we start would inherit that.
+fn catch_file_size_signal() -> std::io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build()?;
+    let _inside = runtime.enter();
+    let number = rustix::process::Signal::XFSZ.as_raw();
+    // tokio keeps a handler for the life of the process, even when nothing receives the signal.
+    signal(SignalKind::from_raw(number)).map(drop)
+}
+
+/// Checks TMPDIR, in which every run has its scratch directory. Without this check, an error of the sandbox would not
+/// mention TMPDIR.
+fn check_temporary_directory() -> Result<(), Failure> {
+    let Some(path) = std::env::var_os("TMPDIR").map(std::path::PathBuf::from) else {
+        return Ok(());
+    };
+    let why = match path.metadata() {
+        _ if !path.is_absolute() => "is not an absolute path".to_owned(),
+        Ok(meta) if meta.is_dir() => return Ok(()),
+        Ok(_) => "is not a directory".to_owned(),
+        Err(error) => format!("cannot be used: {}", failure::plain(&error)),
+    };
+    let path = path.display();
+    Err(Failure::host(format!("TMPDIR `{path}` {why}"))
+        .hint("set TMPDIR to an existing directory, or unset it to use /tmp"))
+}
+
+/// Raises the soft limit of open files to the hard limit. Every loaded skill and every file that a script opens takes a
+/// descriptor; the usual soft limit of 1024 is for programs that use `select`.
+fn raise_open_file_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    // If it is refused, what there is must do.
+    // If that fails, we continue with the limit we have.
     let _ = setrlimit(
         Resource::Nofile,
         Rlimit {

@@ -1,9 +1,23 @@
-//! Standard output for texts that come from skills, models and files.
+//! Standard output for texts from skills, models and files.
 //!
-//! Into a pipe or a file every byte goes as it is. A terminal obeys some characters, so there they are shown as what
-//! they are.
+//! A pipe or a file gets every byte unchanged. Some characters control a terminal, so there they are escaped.
 
 use std::io::{self, IsTerminal as _, StdoutLock, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether the last text on standard output, a terminal, ended in the middle of a line.
+static IS_MID_LINE: AtomicBool = AtomicBool::new(false);
+
+/// Starts a new line for a message on standard error, if that is the terminal on which a line of text is unfinished.
+pub(crate) fn finish_line() {
+    let terminal = |stat: rustix::io::Result<rustix::fs::Stat>| stat.ok().map(|stat| stat.st_rdev);
+    let (out, err) = (io::stdout(), io::stderr());
+    let is_same =
+        err.is_terminal() && terminal(rustix::fs::fstat(&out)) == terminal(rustix::fs::fstat(&err));
+    if is_same && IS_MID_LINE.swap(false, Ordering::SeqCst) {
+        let _ = writeln!(io::stderr());
+    }
+}
 
 /// Standard output for text.
 pub(crate) fn text() -> Output<StdoutLock<'static>> {
@@ -29,24 +43,24 @@ fn stdout(escapes: Escapes) -> Output<StdoutLock<'static>> {
     Output {
         out: out.lock(),
         escapes,
-        begun: Vec::new(),
+        partial: Vec::new(),
     }
 }
 
-/// A stream that escapes what steers a terminal, if it is one.
+/// A stream that escapes control characters if it is a terminal.
 #[derive(Debug)]
 pub(crate) struct Output<W> {
     out: W,
     escapes: Option<Escapes>,
-    /// The bytes of a character whose end has not come yet.
-    begun: Vec<u8>,
+    /// The bytes of an incomplete character.
+    partial: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Escapes {
     /// As messages show them.
     Shown,
-    /// As JSON writes them in its strings. It has them nowhere else.
+    /// As JSON escapes them in strings. They occur nowhere else in JSON.
     Json,
 }
 
@@ -55,9 +69,9 @@ impl<W: Write> Write for Output<W> {
         let Some(escapes) = self.escapes else {
             return self.out.write(bytes);
         };
-        self.begun.extend(bytes);
+        self.partial.extend(bytes);
         let mut shown = String::new();
-        let mut rest = self.begun.as_slice();
+        let mut rest = self.partial.as_slice();
         loop {
             match std::str::from_utf8(rest) {
                 Ok(text) => {
@@ -77,8 +91,11 @@ impl<W: Write> Write for Output<W> {
             }
             break;
         }
-        self.begun = rest.to_vec();
+        self.partial = rest.to_vec();
         self.out.write_all(shown.as_bytes())?;
+        if let Some(last) = shown.bytes().last() {
+            IS_MID_LINE.store(last != b'\n', Ordering::SeqCst);
+        }
         Ok(bytes.len())
     }
 
@@ -88,7 +105,7 @@ impl<W: Write> Write for Output<W> {
 }
 
 impl Escapes {
-    /// Appends a text; ends of lines and tabs stay.
+    /// Appends a text; newlines and tabs are kept.
     fn push(self, shown: &mut String, text: &str) {
         for part in text.split_inclusive(['\n', '\t']) {
             let end = part.len() - usize::from(part.ends_with(['\n', '\t']));
@@ -125,7 +142,7 @@ mod tests {
         let mut output = Output {
             out: Vec::new(),
             escapes,
-            begun: Vec::new(),
+            partial: Vec::new(),
         };
         for part in parts {
             output.write_all(part).unwrap();
@@ -134,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_is_not_steered_and_a_pipe_gets_every_byte() {
+    fn a_terminal_gets_escapes_and_a_pipe_gets_every_byte() {
         let text = "a\u{1b}[2J\tb\u{9b}c\u{202e}\nd\r\né漢";
         assert_eq!(written(None, &[text.as_bytes()]), text.as_bytes());
         assert_eq!(

@@ -1,33 +1,33 @@
 //! Opens the files that `--answers` and `--events` name.
 //!
-//! Whoever can write the answers approves runs. Whoever can replace the events file by a link chooses the file that
-//! the next session appends to, with text that a model wrote. So such a file must be a regular file of the user,
-//! in directories that neither other users nor scripts may write, reached without links that a script could have
-//! made. It is opened once, before anything runs, and is a protected path while scripts run.
+//! A process that can write the answers can approve runs. A process that can replace the events file by a link chooses
+//! the file that the next session appends to, with text that a model wrote. So such a file must be a regular file of
+//! the user, in directories that neither other users nor scripts may write, reached without links that a script could
+//! have created. It is opened once, before anything runs, and is a protected path while scripts run.
 //!
 //! Pipes and devices are accepted only through a descriptor that the caller opened (`/dev/stdin`, `/dev/stdout`,
 //! `/dev/stderr` and `/dev/fd/N`, which is also what a shell makes of `>(command)`), and `/dev/null`: a script cannot
-//! have put anything in their place.
+//! have replaced them.
 
 use crate::failure::{Failure, REFUSED, plain};
 use crate::list::printable;
 use rustix::fs::{Mode, OFlags, openat};
-use rustix::process::geteuid;
-use skillrun::walk::{Links, WalkError, upwards, walk};
+use skillrun::ownership::{OtherWriter, other_replacer, other_writer};
+use skillrun::walk::{Links, WalkError, self_and_parents, walk};
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// What is done with the file.
+/// How the file is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     Read,
-    /// Made if it is not there.
+    /// Created if it does not exist.
     Append,
 }
 
-/// A directory or a file that a script may write, and what makes it so.
+/// A directory or a file that a script may write, and what it is, for messages.
 #[derive(Debug)]
 pub(crate) struct Writable {
     pub(crate) what: String,
@@ -54,7 +54,7 @@ impl OwnFile {
         let fail = |why: &str| Failure::host(format!("{what} `{name}`: {why}"));
         let refuse = |why: &str, hint: &str| Failure {
             code: REFUSED,
-            word: "refused",
+            label: "refused",
             message: format!("{what} file `{name}` {why}"),
             hint: Some(hint.to_owned()),
         };
@@ -64,12 +64,17 @@ impl OwnFile {
                 true => reject_if_others_write(file, around),
                 false => Ok(()),
             };
-            let checked = inside.and_then(|()| others());
+            // Its other name may be in a directory that a script can write.
+            let linked = || match file.is_some_and(|file| file.nlink() > 1) {
+                true => Err("has more than one hard link".to_owned()),
+                false => Ok(()),
+            };
+            let checked = inside.and_then(|()| others()).and_then(|()| linked());
             checked.map_err(|why| refuse(&why, "keep it where only you can write"))
         };
         let system = |error: io::Error| fail(&plain(&error));
         if path == Path::new("-") {
-            return Err(fail("does not name a stream here").hint(DESCRIPTORS));
+            return Err(fail("`-` is not supported").hint(access.descriptors()));
         }
         if is_descriptor(path) {
             let file = access.options().open(path).map_err(system)?;
@@ -78,25 +83,27 @@ impl OwnFile {
             if let Some(real) = &own.path {
                 let found = walk(real, Links::System);
                 let found = found.map_err(|error| fail(&error.to_string()))?;
-                let around = found.around().map_err(system)?;
+                let around = found.parents().map_err(system)?;
                 checked(Some(found.metadata()), &around, false)?;
             }
             return Ok(own);
         }
+        reject_if_in_missing(path, writable)
+            .map_err(|why| refuse(&why, "keep it where only you can write"))?;
         let file = match walk(path, Links::System) {
             Ok(found) => {
-                let (meta, around) = (found.metadata(), found.around().map_err(system)?);
+                let (meta, around) = (found.metadata(), found.parents().map_err(system)?);
                 if meta.is_dir() {
-                    return Err(fail("is a directory"));
+                    return Err(fail("a directory, not a file"));
                 }
                 if !meta.is_file() {
-                    return Err(fail("is not a regular file").hint(DESCRIPTORS));
+                    return Err(fail("not a regular file").hint(access.descriptors()));
                 }
                 checked(Some(meta), &around, true)?;
                 found.open(&access.options()).map_err(system)?
             }
             Err(WalkError::Missing { folder, name }) if access == Access::Append => {
-                checked(None, &upwards(&folder).map_err(system)?, true)?;
+                checked(None, &self_and_parents(&folder).map_err(system)?, true)?;
                 let flags = OFlags::WRONLY
                     | OFlags::APPEND
                     | OFlags::CREATE
@@ -111,7 +118,7 @@ impl OwnFile {
                     return Err(fail(&error.to_string()));
                 };
                 let target = printable(&target.display().to_string());
-                let hint = format!("pass `{target}` itself if that is meant");
+                let hint = format!("pass `{target}` if that is the file you mean");
                 return Err(refuse(&error.to_string(), &hint));
             }
         };
@@ -125,7 +132,7 @@ impl OwnFile {
             false => None,
         };
         let path = path.map(std::fs::read_link).transpose()?;
-        // Nobody can reach a file without a name, such as that of a shell's `<<EOF`.
+        // No process can reach a file without a name, such as that of a shell's `<<EOF`.
         let path = path.filter(|path| path.exists());
         Ok(Self { file, path })
     }
@@ -140,11 +147,17 @@ impl Access {
         };
         options
     }
+
+    /// What to pass instead of a pipe or a device.
+    fn descriptors(self) -> &'static str {
+        match self {
+            Self::Read => "name a file, or a descriptor such as /dev/fd/3",
+            Self::Append => "name a file, or a descriptor: /dev/stderr, /dev/fd/3",
+        }
+    }
 }
 
-const DESCRIPTORS: &str = "name a file, or a descriptor: /dev/stderr, /dev/fd/3";
-
-/// Whether a path stands for something that the caller opened, or for `/dev/null`.
+/// Whether a path names a descriptor that the caller opened, or `/dev/null`.
 pub(crate) fn is_descriptor(path: &Path) -> bool {
     let Some(path) = path.to_str() else {
         return false;
@@ -165,108 +178,55 @@ fn reject_if_script_writable<'a>(
     let id = |meta: &Metadata| (meta.dev(), meta.ino());
     let all: Vec<(u64, u64)> = all.map(id).collect();
     for Writable { what, path } in writable {
-        // The decision refuses a grant for a path that does not exist.
+        // One that does not exist is compared by its path.
         let Ok(given) = path.metadata() else { continue };
         if all.contains(&id(&given)) {
-            return Err(format!(
-                "is inside {what}, so a script could have written it"
-            ));
+            return Err(inside(what));
         }
     }
     Ok(())
 }
 
+/// Refuses a file in a missing directory that a script may write once it exists.
+fn reject_if_in_missing(file: &Path, writable: &[Writable]) -> Result<(), String> {
+    for Writable { what, path } in writable {
+        if path.metadata().is_err()
+            && skillrun::walk::real(file).starts_with(skillrun::walk::real(path))
+        {
+            return Err(inside(what));
+        }
+    }
+    Ok(())
+}
+
+fn inside(what: &str) -> String {
+    format!("is inside {what}, so a script could have written it")
+}
+
 /// `around` are the directories around a file, the innermost first. `file` is absent if it is yet to be created.
 fn reject_if_others_write(file: Option<&Metadata>, around: &[Metadata]) -> Result<(), String> {
-    let own = geteuid().as_raw();
-    let is_own = |meta: &Metadata| meta.uid() == own || meta.uid() == 0;
-    if let Some(file) = file {
-        if !is_own(file) {
-            return Err("belongs to another user".into());
+    if let Some(other) = file.and_then(other_writer) {
+        return Err(other.to_string());
+    }
+    match around.iter().find_map(other_replacer) {
+        Some(OtherWriter::Owner) => return Err("is in a directory of another user".into()),
+        Some(OtherWriter::Mode) => {
+            return Err("is in a directory that other users may write".into());
         }
-        if is_shared(file) {
-            return Err("may be written by other users".into());
-        }
+        None => {}
     }
-    if !around.iter().all(is_own) {
-        return Err("is in a directory of another user".into());
-    }
-    // In a sticky directory such as /tmp nobody can replace the files of others.
-    const STICKY: u32 = 0o1000;
-    let is_open = |meta: &&Metadata| is_shared(meta) && meta.mode() & STICKY == 0;
-    if around.iter().any(|meta| is_open(&meta)) {
-        return Err("is in a directory that other users may write".into());
-    }
-    let in_shared = around.first().is_some_and(is_shared);
+    // Another user may have linked a file of root there.
+    let in_shared = around.first().and_then(other_writer).is_some();
+    let own = rustix::process::geteuid().as_raw();
     match file {
-        Some(file) if in_shared && file.uid() != own => Err("belongs to another user".into()),
+        Some(file) if in_shared && file.uid() != own => Err(OtherWriter::Owner.to_string()),
         _ => Ok(()),
     }
-}
-
-/// Whether anybody but its owner may write something.
-fn is_shared(meta: &Metadata) -> bool {
-    let group = || {
-        let read = |file: &str| std::fs::read_to_string(file).unwrap_or_default();
-        let own = geteuid().as_raw();
-        is_private(own, meta.gid(), &read("/etc/passwd"), &read("/etc/group"))
-    };
-    meta.mode() & 0o002 != 0 || (meta.mode() & 0o020 != 0 && !group())
-}
-
-/// Whether this user is the only member of a group. Systems that give each user a group of their own let groups
-/// write by default (umask 002). If the users are not listed in these files, the answer is no.
-fn is_private(user: u32, group: u32, passwd: &str, groups: &str) -> bool {
-    let users = || {
-        passwd
-            .lines()
-            .map(|line| line.split(':').collect::<Vec<_>>())
-    };
-    let has = |line: &Vec<&str>, at: usize, number: u32| {
-        line.get(at).and_then(|text| text.parse().ok()) == Some(number)
-    };
-    let mut members = users().filter(|line| has(line, 3, group));
-    let Some(name) = members
-        .next()
-        .filter(|line| has(line, 2, user))
-        .and_then(|line| line.first().copied())
-    else {
-        return false;
-    };
-    let mut listed = groups
-        .lines()
-        .map(|line| line.split(':').collect::<Vec<_>>())
-        .filter(|line| has(line, 2, group))
-        .peekable();
-    members.next().is_none()
-        && listed.peek().is_some()
-        && listed.all(|line| {
-            let members = line.get(3).copied().unwrap_or_default();
-            members
-                .split(',')
-                .all(|member| member.is_empty() || member == name)
-        })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_group_is_private_if_nobody_else_is_in_it() {
-        let passwd = "root:x:0:0::/root:/bin/sh\nann:x:1000:1000::/home/ann:\nbob:x:1001:1001::/:\n\
-                      eve:x:1002:1001::/:\n";
-        let groups = "root:x:0:\nann:x:1000:\nbob:x:1001:\nteam:x:2000:ann\nown:x:1000:ann\n";
-        assert!(is_private(0, 0, passwd, groups));
-        assert!(is_private(1000, 1000, passwd, groups));
-        // Somebody else's, with somebody else in it, not a first group, and unknown ones.
-        assert!(!is_private(1000, 0, passwd, groups));
-        assert!(!is_private(1001, 1001, passwd, groups));
-        assert!(!is_private(1000, 2000, passwd, groups));
-        assert!(!is_private(1000, 1000, passwd, "ann:x:1000:bob\n"));
-        assert!(!is_private(1000, 1000, passwd, ""));
-        assert!(!is_private(5000, 5000, passwd, groups));
-    }
 
     #[test]
     fn a_descriptor_is_named_by_number() {

@@ -1,16 +1,17 @@
-//! `skillrun policy`: what a policy means, and whose word makes that of a directory count.
+//! `skillrun policy`: shows what a policy means, and records which policies a person trusts.
 
 use crate::args::{Policy as Args, PolicyAction};
-use crate::failure::{Failure, NOT_FOUND, REFUSED, say};
-use crate::places::{self, POLICY};
-use crate::{ask, list};
+use crate::ask::{self, Sheet};
+use crate::failure::{Failure, HOST, NOT_FOUND, REFUSED, print_message};
+use crate::list;
+use crate::paths::{self, POLICY};
 use serde_json::json;
 use skillrun::{Policy, PolicyFile, PolicyPart, show_name};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// The exit code for a policy that is wrong, as `check` has it for skills.
+/// The exit code for an invalid policy, as `check` uses it for invalid skills.
 const INVALID: u8 = 1;
 
 pub(crate) fn policy(args: &Args) -> Result<u8, Failure> {
@@ -23,26 +24,26 @@ pub(crate) fn policy(args: &Args) -> Result<u8, Failure> {
 }
 
 fn trust(path: &Path, yes: bool, json: bool) -> Result<u8, Failure> {
-    if places::is_of_a_skill(path) {
-        return Err(places::of_a_skill(path));
+    if paths::is_inside_skill(path) {
+        return Err(paths::inside_skill(path));
     }
     let file = read(path)?;
     let policy = parse(&file)?;
-    // A link is refused in any case; nobody has to read it first.
+    // A link is refused in any case, so do not ask a person to read it first.
     if !yes && !file.is_link() {
-        let text = question(&file, &policy);
-        match ask::confirm(&text, "trust this policy? [y/N]\n> ")? {
+        let text = |sheet: &mut Sheet| question(sheet, &file, &policy);
+        match ask::confirm(text, "trust this policy? [y/N]\n> ")? {
             Some(true) => {}
             Some(false) => return Err(not_trusted(&file, "a person answered `no`", None)),
             None => {
-                let hint = "read it, then run it with --yes";
+                let hint = "read the policy, then run `skillrun policy trust --yes`";
                 let why = "there is no terminal to ask at";
                 return Err(not_trusted(&file, why, Some(hint)));
             }
         }
     }
-    // What was shown is what is trusted: the bytes were read once.
-    let known = places::trusted()?.trust(&file)?;
+    // The bytes were read once: what the person saw is what we trust.
+    let known = paths::trusted_policies()?.trust(&file)?;
     let mut out = std::io::stdout().lock();
     match json {
         true => writeln!(out, "{}", json!(known))?,
@@ -54,48 +55,55 @@ fn trust(path: &Path, yes: bool, json: bool) -> Result<u8, Failure> {
 fn not_trusted(file: &PolicyFile, why: &str, hint: Option<&str>) -> Failure {
     Failure {
         code: REFUSED,
-        word: "refused",
+        label: "refused",
         message: format!("policy `{}` was not trusted: {why}", shown(file.path())),
         hint: hint.map(str::to_owned),
     }
 }
 
-/// All that a person needs to see; nothing in it steers a terminal.
-fn question(file: &PolicyFile, policy: &Policy) -> String {
-    let mut text = format!("policy {}\n\n", shown(file.path()));
+/// Writes the whole policy and its meaning.
+///
+/// Every row of the file starts with `| `, or with `… ` if it continues the row above. Every row of the meaning is
+/// indented. So no text of the policy can look like a row of ours, and nothing in it controls the terminal: a tab,
+/// too, is shown as `\t`.
+fn question(sheet: &mut Sheet, file: &PolicyFile, policy: &Policy) {
+    sheet.rows_with("policy ", "       ", &shown(file.path()));
+    sheet.rows_with("", "", "");
     let content = String::from_utf8_lossy(file.bytes());
     for line in content.lines() {
-        let parts: Vec<String> = line.split('\t').map(show_name).collect();
-        let _ = writeln!(text, "  {}", parts.join("\t").trim_end());
+        sheet.rows_with("  | ", "  … ", &show_name(line));
     }
-    let _ = write!(text, "\nThis means:\n\n{}\n", meaning(policy));
-    text
+    for line in ["", "This means:", ""] {
+        sheet.rows_with("", "", line);
+    }
+    for line in meaning(policy).lines() {
+        let text = line.trim_start();
+        let indent = " ".repeat(2 + line.len() - text.len());
+        sheet.rows_with(&indent, &format!("{indent}  … "), text);
+    }
+    sheet.rows_with("", "", "");
 }
 
 fn untrust(path: &Path, json: bool) -> Result<u8, Failure> {
     let real = real(path)?;
-    let was = places::trusted()?.untrust(&real)?;
+    let was = paths::trusted_policies()?.untrust(&real)?;
     let mut out = std::io::stdout().lock();
-    if json {
-        writeln!(out, "{}", json!({"path": real, "was_trusted": was}))?;
-    } else if was {
-        writeln!(out, "no longer trusted {}", shown(&real))?;
-    }
     if was {
+        match json {
+            true => writeln!(out, "{}", json!({"path": real, "was_trusted": true}))?,
+            false => writeln!(out, "no longer trusted {}", shown(&real))?,
+        }
         return Ok(0);
-    }
-    if json {
-        return Ok(NOT_FOUND);
     }
     Err(Failure {
         code: NOT_FOUND,
-        word: "error",
+        label: "error",
         message: format!("policy `{}` is not trusted", shown(&real)),
-        hint: Some("`skillrun policy list` shows what is".into()),
+        hint: Some("`skillrun policy list` shows the trusted policies".into()),
     })
 }
 
-/// The path by which a policy is known, also of one that is gone.
+/// The path under which the trust of a policy is recorded. The policy itself may no longer exist.
 fn real(path: &Path) -> Result<PathBuf, Failure> {
     let path = std::path::absolute(path)?;
     let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
@@ -106,7 +114,7 @@ fn real(path: &Path) -> Result<PathBuf, Failure> {
 }
 
 fn list(json: bool) -> Result<u8, Failure> {
-    let all = places::trusted()?.list()?;
+    let all = paths::trusted_policies()?.list()?;
     let mut out = std::io::stdout().lock();
     if json {
         writeln!(out, "{}", json!(all))?;
@@ -126,7 +134,7 @@ fn check(path: Option<&Path>, json: bool) -> Result<u8, Failure> {
     let here = PathBuf::from(POLICY);
     let usual = || match here.symlink_metadata() {
         Ok(_) => here.clone(),
-        Err(_) => places::own_policy()
+        Err(_) => paths::own_policy()
             .filter(|own| own.symlink_metadata().is_ok())
             .unwrap_or_else(|| here.clone()),
     };
@@ -141,15 +149,20 @@ fn check(path: Option<&Path>, json: bool) -> Result<u8, Failure> {
     }
     writeln!(out, "policy {}\n", shown(file.path()))?;
     write!(out, "{}", meaning(&policy))?;
-    if places::is_of_a_skill(&path) {
-        say("warning", "it lies in a skill and counts for nothing there");
+    if paths::is_inside_skill(&path) {
+        print_message("warning", "it is inside a skill, where no policy is read");
     }
     Ok(0)
 }
 
 fn read(path: &Path) -> Result<PolicyFile, Failure> {
-    let file = PolicyFile::read(path);
-    file.map_err(|error| Failure::host(error.to_string()))
+    let missing = path
+        .symlink_metadata()
+        .is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
+    PolicyFile::read(path).map_err(|error| Failure {
+        code: if missing { NOT_FOUND } else { HOST },
+        ..Failure::host(error.to_string())
+    })
 }
 
 fn parse(file: &PolicyFile) -> Result<Policy, Failure> {
@@ -157,10 +170,10 @@ fn parse(file: &PolicyFile) -> Result<Policy, Failure> {
         code: INVALID,
         ..Failure::host(error.to_string())
     })?;
-    Ok(places::at_home(policy, file))
+    Ok(paths::with_home_dirs(policy, file))
 }
 
-/// What a policy says, in short.
+/// A summary of a policy.
 fn meaning(policy: &Policy) -> String {
     let mut text = String::new();
     for part in policy.parts() {
@@ -184,8 +197,8 @@ fn meaning(policy: &Policy) -> String {
         let paths: Vec<String> = skills.iter().map(|path| shown(path)).collect();
         match (is_section, paths.is_empty()) {
             (false, _) => {}
-            (true, true) => line("is for", "any folder of this name with this content"),
-            (true, false) => line("is for", &paths.join(", ")),
+            (true, true) => line("applies to", "any folder of this name with this content"),
+            (true, false) => line("applies to", &paths.join(", ")),
         }
         if let Some(digest) = digest {
             line("digest", &digest);
@@ -200,7 +213,7 @@ fn meaning(policy: &Policy) -> String {
         let all: Vec<&str> = grants.iter().map(String::as_str).chain(more).collect();
         line("may touch", &all.join(", "));
         let asked = |word: &str| match word {
-            "never" => "never: nobody is asked".to_owned(),
+            "never" => "never: scripts run without asking".to_owned(),
             other => other.to_owned(),
         };
         if let Some(word) = approval {

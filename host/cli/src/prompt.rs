@@ -1,12 +1,12 @@
-//! `skillrun prompt`: what a model is told of skills and their scripts.
+//! `skillrun prompt`: the description of skills and their scripts for a model.
 
 use crate::args::{Prompt, PromptFormat};
-use crate::check::document_folder;
-use crate::failure::{Failure, say};
+use crate::failure::{Failure, print_message};
 use crate::list::printable;
-use crate::{output, places};
+use crate::{find, output, paths};
 use serde_json::json;
 use skillrun::Skill;
+use skillrun::check::document_folder;
 use skillrun::prompt::{available_scripts, available_skills};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -15,17 +15,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub(crate) fn prompt(args: &Prompt) -> Result<u8, Failure> {
-    let library = places::library(&args.skills.folders);
+    let library = paths::library(&args.skills.folders)?;
     let mut skills: Vec<Arc<Skill>> = Vec::new();
     for wanted in &args.skill {
         let path = document_folder(Path::new(wanted));
         let wanted = path.to_str().unwrap_or(wanted);
-        skills.push(library.find(wanted)?.skill);
+        skills.push(find::find(&args.skills.folders, wanted, false)?.skill);
     }
     if args.skill.is_empty() {
         let (found, skipped) = library.list();
         for skip in skipped {
-            say("warning", &format!("skipped: {}", skip.why));
+            print_message("warning", &format!("skipped: {}", skip.why));
         }
         skills = unhidden(found);
     }
@@ -39,6 +39,9 @@ pub(crate) fn prompt(args: &Prompt) -> Result<u8, Failure> {
         writeln!(out, "{object}")?;
         return Ok(0);
     }
+    if let Some(why) = why_empty(&skills, args.format) {
+        print_message("note", why);
+    }
     match args.format {
         PromptFormat::Markdown => write!(out, "{}", blocks.join("\n"))?,
         PromptFormat::Xml => write!(out, "{}", available_skills(all()))?,
@@ -46,7 +49,19 @@ pub(crate) fn prompt(args: &Prompt) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// The skills in the order of their names, without those that another of the same name hides.
+/// Why there is nothing to print. `None` if there is something.
+fn why_empty(skills: &[Arc<Skill>], format: PromptFormat) -> Option<&'static str> {
+    let has_scripts = |skill: &Arc<Skill>| !skill.scripts().is_empty();
+    match format {
+        _ if skills.is_empty() => Some("no skills were found"),
+        PromptFormat::Markdown if !skills.iter().any(has_scripts) => {
+            Some("no skill has scripts; --format xml lists the skills")
+        }
+        PromptFormat::Markdown | PromptFormat::Xml => None,
+    }
+}
+
+/// The skills ordered by name, without those that another skill of the same name shadows.
 fn unhidden(found: Vec<Arc<Skill>>) -> Vec<Arc<Skill>> {
     let mut skills: Vec<Arc<Skill>> = Vec::new();
     let mut names: HashMap<String, usize> = HashMap::new();
@@ -56,10 +71,10 @@ fn unhidden(found: Vec<Arc<Skill>>) -> Vec<Arc<Skill>> {
                 free.insert(skills.len());
                 skills.push(skill);
             }
-            Entry::Occupied(taken) => say(
+            Entry::Occupied(taken) => print_message(
                 "warning",
                 &format!(
-                    "skill `{}` hides `{}`",
+                    "skill `{}` shadows `{}`",
                     printable(&skills[*taken.get()].path().display().to_string()),
                     printable(&skill.path().display().to_string())
                 ),

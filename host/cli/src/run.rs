@@ -1,15 +1,17 @@
-//! `skillrun run`: one script, its output as it comes or the whole outcome as JSON.
+//! `skillrun run`: runs one script and prints its output as it comes, or the whole outcome as JSON.
 
 use crate::args::{Run, Runtime};
-use crate::failure::{self, Failure, say};
+use crate::failure::{self, Failure, print_message};
 use crate::interrupt::{self, interrupted};
+use crate::list::printable;
 use crate::own_file::is_descriptor;
-use crate::{agent, places, runtimes};
+use crate::{agent, find, paths, runtimes};
 use skillrun::walk::{Links, WalkError, walk};
 use skillrun::{
     Chunk, Decision, Grant, Host, Limits, Live, Outcome, Paths, Policy, Request, Skill, Status,
     Stream, Tier, Utf8Decoder,
 };
+use std::env::VarError;
 use std::fs::File;
 use std::io::{IsTerminal as _, Read as _, Write as _};
 use std::path::Path;
@@ -18,38 +20,44 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
-/// Pieces of output under way to a slow reader, each at most 64 KiB.
+/// Chunks of output that are queued for a slow reader, each at most 64 KiB.
 const QUEUE: usize = 16;
-/// How long a reader who has stopped reading is waited for after the script was stopped.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+/// How long we wait for a reader that has stopped reading, after the script was stopped.
+const LAST_OUTPUT_TIMEOUT: Duration = Duration::from_secs(1);
+/// The most scripts that a message lists.
+const MAX_LISTED: usize = 20;
 
 /// Runs the script and returns the process's exit code.
 pub(crate) fn run(args: Run) -> Result<u8, Failure> {
-    let found = places::library(&args.skills.folders).find(&args.skill)?;
-    if !args.quiet {
-        agent::warn_shadowed(&found);
-    }
-    let untrusted = places::Untrusted {
+    let find = match args.allow.is_empty() {
+        true => find::find_or_folder,
+        false => find::find,
+    };
+    let found = find(&args.skills.folders, &args.skill, args.quiet)?;
+    let script = match &args.script {
+        Some(script) => script.clone(),
+        None => only_script(&args.skill, &found.skill)?,
+    };
+    let untrusted = paths::Untrusted {
         skills: &[found.skill.path()],
         workspace: args.workspace.as_deref(),
         writable: &agent::writable_by(&agent::typed(&args.allow)?),
     };
-    let policy = places::policy(args.policy.as_deref(), &args.skills, untrusted);
-    let policy = policy.map_err(|failure| agent::recorded(failure, &args.script))?;
-    let wanted = request(&args, policy, &found.skill);
-    let (policy, request) = wanted.map_err(|failure| agent::recorded(failure, &args.script))?;
-    // Taken apart piece by piece a host costs as much as a tenth of a short run; the end of the
-    // process does it at once.
+    let policy = paths::policy(args.policy.as_deref(), &args.skills, untrusted);
+    let policy = policy.map_err(|failure| agent::recorded(failure, &script))?;
+    let wanted = request(&args, policy, &found.skill, &script);
+    let (policy, request) = wanted.map_err(|failure| agent::recorded(failure, &script))?;
     let mut writable = agent::writable_by(&request.grants);
     writable.extend(request.workspace.clone());
-    let host = places::host_protecting(&policy, &args.skills, &writable, Vec::new());
-    let host = host.map_err(|failure| agent::recorded(failure, &args.script))?;
+    let host = paths::host_protecting(&policy, &args.skills, &writable, Vec::new());
+    let host = host.map_err(|failure| agent::recorded(failure, &script))?;
+    // Dropping a host takes up to a tenth of the time of a short run. The end of the process frees everything at once.
     let host: &'static Host = Box::leak(Box::new(host));
-    interrupt::remember(host);
+    interrupt::set_host(host);
     let permit = match host.decide(&policy, request)? {
         Decision::Permitted(permit) => permit,
         Decision::Refused(refusal) => return Err(refusal.into()),
-        other => return Err(Failure::host(format!("unknown decision {other:?}"))),
+        _ => return Err(Failure::host("the request still waits for an approval")),
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -71,37 +79,76 @@ pub(crate) fn run(args: Run) -> Result<u8, Failure> {
         live.output = Some(sink);
         let printer = Printer::start(queue, args.raw);
         let outcome = host.run_live(permit, live).await?;
-        printer.finish(outcome.status);
+        printer.finish(outcome.status)?;
         Ok::<Outcome, Failure>(outcome)
     });
-    let told = outcome.and_then(|outcome| tell(&args, &outcome));
-    // Whoever waits for the output has it; what the script left behind may take longer to remove.
-    let stays = runtime.block_on(async {
+    let printed = outcome.and_then(|outcome| print(&args, &outcome));
+    // The output is printed. Removing the scratch directory may take longer.
+    let leftover = runtime.block_on(async {
         tokio::select! {
-            stays = host.clean_up() => stays,
-            // Somebody is in a hurry. The next run removes the rest.
+            leftover = host.clean_up() => leftover,
+            // The user does not want to wait. The next run removes the rest.
             () = interrupted().unwrap_or_else(|_| Box::pin(std::future::pending())) => None,
         }
     });
-    if let Some(stays) = stays.filter(|_| !args.quiet) {
-        say("warning", &stays);
+    if let Some(leftover) = leftover.filter(|_| !args.quiet) {
+        print_message("warning", &leftover);
     }
-    // A thread may still be blocked reading our stdin; it must not hold the process.
+    // A thread may still be blocked reading stdin. The process must not wait for it.
     runtime.shutdown_background();
-    told
+    printed
 }
 
-/// Prints what is not printed yet, and returns the exit code.
-fn tell(args: &Run, outcome: &Outcome) -> Result<u8, Failure> {
+/// The script of a skill that has only one.
+fn only_script(typed: &str, skill: &Skill) -> Result<String, Failure> {
+    let name = printable(skill.name());
+    let scripts = skill.scripts();
+    let (message, hint) = match scripts {
+        [only] => return Ok(only.path().to_owned()),
+        [] => (format!("skill `{name}` has no scripts"), None),
+        [first, ..] => {
+            let shown = scripts.iter().take(MAX_LISTED);
+            let mut names: Vec<String> = shown.map(|script| printable(script.path())).collect();
+            if scripts.len() > MAX_LISTED {
+                names.push("…".into());
+            }
+            let message = format!(
+                "no script was named, and skill `{name}` has {}: {}",
+                scripts.len(),
+                names.join(", ")
+            );
+            let example = format!(
+                "skillrun run {} {}",
+                printable(typed),
+                printable(first.path())
+            );
+            (message, Some(format!("name one, as in `{example}`")))
+        }
+    };
+    Err(Failure {
+        code: failure::NOT_FOUND,
+        label: "error",
+        message,
+        hint,
+    })
+}
+
+/// Prints what has not been printed during the run, and returns the exit code.
+fn print(args: &Run, outcome: &Outcome) -> Result<u8, Failure> {
     if args.json {
         let text =
             serde_json::to_string(outcome).map_err(|error| Failure::host(error.to_string()))?;
-        writeln!(std::io::stdout(), "{text}")?;
+        // The script has run, even if nothing reads the outcome.
+        failure::ignore_closed_pipe(writeln!(std::io::stdout(), "{text}"))?;
     }
     if !args.quiet {
         for warning in &outcome.warnings {
-            say("warning", warning);
+            print_message("warning", warning);
         }
+    } else if outcome.timeout && !args.json {
+        // The line is in the outcome, but the script did not print it.
+        let line = outcome.stderr.lines().next_back().unwrap_or_default();
+        writeln!(std::io::stderr(), "{line}")?;
     }
     Ok(exit_code(outcome))
 }
@@ -114,9 +161,14 @@ fn exit_code(outcome: &Outcome) -> u8 {
     u8::try_from(code).unwrap_or(crate::failure::HOST)
 }
 
-/// What was typed, as a request; typing it is the person's own yes, so it widens the policy too.
-fn request(args: &Run, policy: Policy, skill: &Arc<Skill>) -> Result<(Policy, Request), Failure> {
-    let mut request = Request::typed(skill, &args.script);
+/// Turns what was typed into a request. Flags count as the person's approval, so they widen the policy too.
+fn request(
+    args: &Run,
+    policy: Policy,
+    skill: &Arc<Skill>,
+    script: &str,
+) -> Result<(Policy, Request), Failure> {
+    let mut request = Request::typed(skill, script);
     for (index, arg) in args.args.iter().enumerate() {
         let text = arg
             .to_str()
@@ -125,6 +177,10 @@ fn request(args: &Run, policy: Policy, skill: &Arc<Skill>) -> Result<(Policy, Re
     }
     let mut typed = agent::typed(&args.allow)?;
     for text in &args.env {
+        if text.is_empty() || text.starts_with('=') {
+            let message = format!("--env `{}` names no variable", printable(text));
+            return Err(Failure::host(message).hint("write --env NAME=VALUE, or --env NAME"));
+        }
         let (name, value) = match text.split_once('=') {
             Some((name, value)) => (name, value.to_owned()),
             None => (text.as_str(), variable(text)?),
@@ -146,13 +202,13 @@ fn request(args: &Run, policy: Policy, skill: &Arc<Skill>) -> Result<(Policy, Re
     if !args.quiet {
         for grant in &typed {
             if let Some(why) = has_no_effect(grant, native) {
-                say("warning", &format!("`{grant}` has no effect: {why}"));
+                print_message("warning", &format!("`{grant}` has no effect: {why}"));
             }
         }
     }
 
-    // If there are no rules for it, deciding says why and records it.
-    let rules = request.subject.rules(&policy);
+    // If no rules apply, `decide` reports why and records it.
+    let rules = request.target.rules(&policy);
     let mut limits = rules.map_or_else(|_| Limits::default(), |rules| rules.limits());
     let limit = |error: skillrun::LimitError| Failure::host(error.to_string());
     if let Some(text) = &args.timeout {
@@ -181,35 +237,41 @@ fn request(args: &Run, policy: Policy, skill: &Arc<Skill>) -> Result<(Policy, Re
     Ok((policy, request))
 }
 
-/// Why a grant that was typed changes nothing, if it does not.
+/// Why a grant that was typed has no effect. `None` if it has one.
 fn has_no_effect(grant: &Grant, native: bool) -> Option<&'static str> {
     match grant {
-        Grant::Net(..) | Grant::Run(_) | Grant::Native if !native => {
+        Grant::Native if !native => {
+            Some("the script runs in the sandbox; pass --runtime native to run it natively")
+        }
+        Grant::Net(..) | Grant::Run(_) if !native => {
             Some("this runtime has no network and no processes")
         }
         Grant::Net(..) if !grant.is_whole_network() => {
             Some("a native script gets the whole network, `net:*`, or none")
         }
-        Grant::Run(_) => Some("a native script may run what is installed"),
+        Grant::Run(_) => Some("a native script can already run every installed program"),
         _ => None,
     }
 }
 
 fn variable(name: &str) -> Result<String, Failure> {
-    std::env::var(name).map_err(|_| {
-        Failure::host(format!("the variable `{name}` is not set here"))
-            .hint(format!("give it a value: --env {name}=VALUE"))
+    std::env::var(name).map_err(|error| match error {
+        VarError::NotPresent => Failure::host(format!("the variable `{name}` is not set"))
+            .hint(format!("pass a value: --env {name}=VALUE")),
+        VarError::NotUnicode(_) => {
+            Failure::host(format!("the value of the variable `{name}` is not UTF-8"))
+        }
     })
 }
 
-/// Reads the JSON of `--input`, at most one byte more than any run accepts.
+/// Reads the JSON of `--input`. Stops one byte after the most that any run accepts.
 fn input(typed: &str, follow: bool) -> Result<serde_json::Value, Failure> {
-    let most = skillrun::Limits::default().arguments;
+    let max = skillrun::Limits::default().arguments;
     let text = match (typed, typed.strip_prefix('@')) {
-        ("-", _) => read_limited(&mut std::io::stdin().lock(), most, "stdin")?,
+        ("-", _) => read_limited(&mut std::io::stdin().lock(), max, "stdin")?,
         (_, Some(path)) => {
             let mut file = open_input(path, follow)?;
-            read_limited(&mut file, most, path)?
+            read_limited(&mut file, max, path)?
         }
         (text, None) => text.to_owned(),
     };
@@ -239,7 +301,7 @@ fn open_input(path: &str, follow: bool) -> Result<File, Failure> {
             let target = target.display();
             return Err(Failure {
                 code: failure::REFUSED,
-                word: "refused",
+                label: "refused",
                 message: format!("input `{path}` {error}"),
                 hint: Some(format!(
                     "pass `@{target}` itself, or --follow if the link is yours"
@@ -250,33 +312,33 @@ fn open_input(path: &str, follow: bool) -> Result<File, Failure> {
     match found.metadata() {
         meta if meta.is_dir() => Err(Failure::host(format!("input `{path}` is a directory"))),
         meta if meta.is_file() => found.open(File::options().read(true)).map_err(system),
-        _ => Err(fail(&"is not a regular file").hint("pipe it: --input -")),
+        _ => Err(fail(&"not a regular file").hint("pipe it: --input -")),
     }
 }
 
-fn read_limited(from: &mut dyn std::io::Read, most: u64, name: &str) -> Result<String, Failure> {
+fn read_limited(from: &mut dyn std::io::Read, max: u64, name: &str) -> Result<String, Failure> {
     let mut bytes = Vec::new();
-    from.take(most + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > most {
-        let most = skillrun::show_bytes(most);
-        return Err(Failure::host(format!(
-            "arguments too large: `{name}` holds more than {most}"
-        ))
-        .hint("pass large data as a file in the workspace"));
+    from.take(max + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > max {
+        let max = skillrun::show_bytes(max);
+        return Err(
+            Failure::host(format!("arguments too large: `{name}` has more than {max}"))
+                .hint("pass large data as a file in the workspace"),
+        );
     }
     String::from_utf8(bytes).map_err(|_| Failure::host(format!("`{name}` is not UTF-8 text")))
 }
 
-/// Writes output as it comes, both streams in the order they were written, on a thread of its own so
-/// that a blocked terminal does not hold up the time limit.
+/// Prints output as it comes, both streams in the order in which they were written. It has its own thread, so that a
+/// blocked terminal does not delay the time limit.
 struct Printer {
-    done: std::sync::mpsc::Receiver<()>,
+    done: std::sync::mpsc::Receiver<std::io::Result<()>>,
 }
 
 impl Printer {
     fn start(mut queue: mpsc::Receiver<Chunk>, raw: bool) -> Self {
         let (finished, done) = std::sync::mpsc::channel();
-        std::thread::spawn(move || {
+        let mut print = move || {
             let mut decoders = [Utf8Decoder::default(), Utf8Decoder::default()];
             while let Some(Chunk { stream, bytes }) = queue.blocking_recv() {
                 let decoder = &mut decoders[stream as usize];
@@ -285,26 +347,44 @@ impl Printer {
                 } else {
                     decoder.decode(&bytes).into_bytes()
                 };
-                // Nobody reads any more: dropping the queue tells the script.
-                if put(stream, &bytes).is_err() {
-                    return;
-                }
+                put(stream, &bytes)?;
             }
             for (stream, mut decoder) in [Stream::Stdout, Stream::Stderr].into_iter().zip(decoders)
             {
-                let _ = put(stream, decoder.finish().as_bytes());
+                put(stream, decoder.finish().as_bytes())?;
             }
-            let _ = finished.send(());
+            Ok(())
+        };
+        std::thread::spawn(move || {
+            let printed = print();
+            // If printing failed, dropping the queue makes the next write of the script fail.
+            drop(print);
+            let _ = finished.send(printed);
         });
         Self { done }
     }
 
-    /// Waits until everything is written; not for ever if the script was stopped.
-    fn finish(self, status: Status) {
-        if status == Status::Exited {
-            let _ = self.done.recv();
-        } else if let Err(RecvTimeoutError::Timeout) = self.done.recv_timeout(LAST_WORDS) {
-            say("warning", "the last output was not read");
+    /// Waits until everything is printed. If the script was stopped, the wait has a limit. Fails if the output could not
+    /// be written, except to a closed pipe.
+    fn finish(self, status: Status) -> Result<(), Failure> {
+        let printed = if status == Status::Exited {
+            self.done.recv().map_err(RecvTimeoutError::from)
+        } else {
+            self.done.recv_timeout(LAST_OUTPUT_TIMEOUT)
+        };
+        match printed {
+            Err(RecvTimeoutError::Timeout) => {
+                let lost = "the last output was lost, because it was not read in time";
+                print_message("warning", lost);
+                Ok(())
+            }
+            Ok(Err(error)) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                let why = failure::plain(&error);
+                Err(Failure::host(format!(
+                    "cannot write the output of the script: {why}"
+                )))
+            }
+            _ => Ok(()),
         }
     }
 }

@@ -1,12 +1,12 @@
-//! `skillrun runtimes`: the interpreters, and compiling them ahead of time.
+//! `skillrun runtimes`: lists the interpreters, or compiles them in advance. Also prints the progress of compiling.
 
 use crate::args::{Runtimes, RuntimesAction, Skills};
-use crate::failure::{Failure, say};
-use crate::places;
+use crate::failure::{Failure, print_message};
+use crate::paths;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use skillrun::{Error, Host, Permit, Policy};
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::time::Duration;
 
 pub(crate) fn runtimes(args: &Runtimes) -> Result<u8, Failure> {
@@ -15,14 +15,17 @@ pub(crate) fn runtimes(args: &Runtimes) -> Result<u8, Failure> {
         std::io::stdout().lock().write_all(text.as_bytes())?;
         return Ok(0);
     }
-    let host = places::host(&Policy::default(), &Skills::default())?;
+    let host = paths::host(&Policy::default(), &Skills::default())?;
     let json = match args.action {
         RuntimesAction::List { json, .. } => json,
         RuntimesAction::Prepare { json } => {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build()?;
-            runtime.block_on(prepare_all(&host))?;
+            if let Some(why) = runtime.block_on(prepare_all(&host))? {
+                // Every run would compile it again, so nothing is prepared.
+                return Err(Failure::host(why).hint("set XDG_CACHE_HOME to another directory"));
+            }
             json
         }
     };
@@ -60,13 +63,17 @@ pub(crate) fn runtimes(args: &Runtimes) -> Result<u8, Failure> {
             state.file.display()
         )?;
     }
-    let held = match native.backend {
-        Some(backend) => format!("held by {backend}"),
+    let confined = match native.backend {
+        Some(backend) => format!("confined by {backend}"),
         None => "cannot be confined here".into(),
     };
     for (name, path) in &native.interpreters {
         let path = path.display();
-        writeln!(out, "{name:<12} {:<8} {:<6} {held}  {path}", "", "native")?;
+        writeln!(
+            out,
+            "{name:<12} {:<8} {:<6} {confined}  {path}",
+            "", "native"
+        )?;
     }
     for name in &native.missing {
         writeln!(out, "{name:<12} {:<8} {:<6} not installed", "", "native")?;
@@ -74,8 +81,8 @@ pub(crate) fn runtimes(args: &Runtimes) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Compiles all runtimes that are not compiled yet.
-pub(crate) async fn prepare_all(host: &Host) -> Result<(), Failure> {
+/// Compiles all runtimes that are not compiled yet. Returns why they could not be stored, or `None` if they were.
+pub(crate) async fn prepare_all(host: &Host) -> Result<Option<String>, Failure> {
     let states = host.runtimes_state()?;
     let missing: Vec<_> = states
         .iter()
@@ -83,11 +90,14 @@ pub(crate) async fn prepare_all(host: &Host) -> Result<(), Failure> {
         .map(|state| state.name)
         .collect();
     if missing.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
     let what = match missing.as_slice() {
-        [one] => format!("the {one} runtime"),
-        several => format!("the runtimes {}", several.join(", ")),
+        [one] => display_kind(one),
+        several => {
+            let names: Vec<_> = several.iter().map(|name| display_name(name)).collect();
+            format!("the interpreters {}", names.join(", "))
+        }
     };
     show_progress(&what, false, host.prepare()).await
 }
@@ -97,35 +107,60 @@ pub(crate) async fn prepare_for(host: &Host, permit: &Permit, quiet: bool) -> Re
     let Some(name) = host.unprepared_for(permit)? else {
         return Ok(());
     };
-    let what = format!("the {name} runtime");
-    show_progress(&what, quiet, host.prepare_for(permit)).await
+    let what = display_kind(name);
+    if let Some(warning) = show_progress(&what, quiet, host.prepare_for(permit)).await?
+        && !quiet
+    {
+        print_message("warning", &warning);
+        print_message(
+            "hint",
+            "every run compiles it again until this is fixed; set XDG_CACHE_HOME to another directory",
+        );
+    }
+    Ok(())
 }
 
-/// Waits for a compilation with a progress line, on a terminal.
+/// The name of a runtime, with what it is.
+fn display_kind(runtime: &str) -> String {
+    let kind = match runtime {
+        "typescript" => "transpiler",
+        _ => "interpreter",
+    };
+    format!("the {} {kind}", display_name(runtime))
+}
+
+/// The name of a runtime in a sentence.
+fn display_name(runtime: &str) -> &str {
+    match runtime {
+        "python" => "Python",
+        "javascript" => "JavaScript",
+        "typescript" => "TypeScript",
+        other => other,
+    }
+}
+
+/// Waits for a compilation and shows its progress: on a terminal with a spinner, elsewhere with one line at the beginning,
+/// because compiling takes seconds. Returns why the result could not be stored, or `None` if it was.
 async fn show_progress(
     what: &str,
     quiet: bool,
     compiling: impl Future<Output = Result<Option<String>, Error>>,
-) -> Result<(), Failure> {
-    let progress = if quiet {
-        ProgressBar::hidden()
-    } else {
-        ProgressBar::new_spinner()
+) -> Result<Option<String>, Failure> {
+    let message = format!("compiling {what} for this machine, once …");
+    let is_terminal = std::io::stderr().is_terminal();
+    if !quiet && !is_terminal {
+        // Compiling continues if nothing reads stderr.
+        let _ = writeln!(std::io::stderr(), "{message}");
+    }
+    let progress = match quiet || !is_terminal {
+        true => ProgressBar::hidden(),
+        false => ProgressBar::new_spinner(),
     };
     let style = ProgressStyle::with_template("{spinner} {msg} {elapsed}");
     progress.set_style(style.map_err(|error| Failure::host(error.to_string()))?);
-    progress.set_message(format!("compiling {what} for this machine, once …"));
+    progress.set_message(message);
     progress.enable_steady_tick(Duration::from_millis(120));
     let compiled = compiling.await;
     progress.finish_and_clear();
-    if let Some(warning) = compiled?
-        && !quiet
-    {
-        say("warning", &warning);
-        say(
-            "hint",
-            "every run compiles it again until that is mended; XDG_CACHE_HOME names another place",
-        );
-    }
-    Ok(())
+    Ok(compiled?)
 }

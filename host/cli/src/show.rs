@@ -1,18 +1,16 @@
 //! `skillrun show`: a skill and its scripts.
 
-use crate::agent::warn_shadowed;
 use crate::args::Show;
-use crate::failure::{Failure, say};
-use crate::list::{one_line, printable};
-use crate::{output, places};
+use crate::failure::{Failure, print_message};
+use crate::list::{budget, columns, one_line, printable, wrapped};
+use crate::{find, output};
 use serde_json::json;
 use skillrun::Skill;
 use std::io::Write as _;
 
 pub(crate) fn show(args: &Show) -> Result<u8, Failure> {
-    let found = places::library(&args.skills.folders).find(&args.skill)?;
+    let found = find::find_or_folder(&args.skills.folders, &args.skill, false)?;
     let skill = &found.skill;
-    warn_shadowed(&found);
     if args.json {
         writeln!(output::json(), "{}", as_json(skill))?;
         return Ok(0);
@@ -24,7 +22,8 @@ pub(crate) fn show(args: &Show) -> Result<u8, Failure> {
         format!(" {}", printable(skill.version()))
     };
     writeln!(out, "{}{version}", printable(skill.name()))?;
-    writeln!(out, "{}", one_line(skill.description(), 1024))?;
+    let width = columns().unwrap_or(usize::MAX);
+    writeln!(out, "{}", wrapped(skill.description(), width))?;
     writeln!(
         out,
         "\npath           {}",
@@ -32,7 +31,7 @@ pub(crate) fn show(args: &Show) -> Result<u8, Failure> {
     )?;
     match skill.digest() {
         Ok(digest) => writeln!(out, "digest         {digest}")?,
-        Err(why) => say("warning", &format!("no digest: {why}")),
+        Err(why) => print_message("warning", &format!("no digest: {why}")),
     }
     if let Some(tools) = skill.allowed_tools() {
         writeln!(out, "allowed-tools  {}", printable(&tools.to_string()))?;
@@ -49,6 +48,7 @@ pub(crate) fn show(args: &Show) -> Result<u8, Failure> {
         .max()
         .unwrap_or(0)
         .min(48);
+    let budget = budget(2 + width + 2 + 10 + 2);
     for script in skill.scripts() {
         let text = skill.describe(script);
         let first = text.lines().next().unwrap_or_default();
@@ -56,12 +56,12 @@ pub(crate) fn show(args: &Show) -> Result<u8, Failure> {
             "  {:<width$}  {:<10}  {}",
             printable(script.path()),
             script.language().word(),
-            one_line(first, 80)
+            one_line(first, budget)
         );
         writeln!(out, "{}", line.trim_end())?;
     }
     for warning in skill.warnings() {
-        say("warning", warning);
+        print_message("warning", warning);
     }
     Ok(0)
 }

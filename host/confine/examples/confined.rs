@@ -1,19 +1,21 @@
-//! Runs a command confined: `confined [--backend namespaces|landlock] [--read DIR]... [--write DIR]...
-//! [--network] [--time SECONDS] [--memory MIB] [--processes N] [--disk MIB] COMMAND ARGUMENTS...`
+//! Runs a command confined: `confined [--backend namespaces|landlock] [--read DIR]... [--write
+//! DIR]... [--network] [--time SECONDS] [--memory MIB] [--processes N] [--disk MIB] COMMAND
+//! ARGUMENTS...`
 //!
-//! What it prints goes to our output; how it ended and what held it is the last line on stderr.
+//! The command's output goes to our output. The last line on stderr shows how it ended and which
+//! layers confined it.
 
 #[cfg(target_os = "linux")]
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    use skillrun_confine::{Backend, Confinement, Job, Limits, Place, Scratch, What};
+    use skillrun_confine::{Backend, Confinement, Job, Limits, Mount, MountKind, Scratch};
     use std::os::fd::OwnedFd;
     use std::path::PathBuf;
     use std::time::Duration;
 
-    let mut words = std::env::args_os().skip(1).peekable();
+    let mut args = std::env::args_os().skip(1).peekable();
     let mut backend = None;
-    let mut places = Vec::new();
+    let mut mounts = Vec::new();
     let mut network = false;
     let mut limits = Limits {
         time: Duration::from_secs(10),
@@ -23,21 +25,21 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         disk: 64 << 20,
         open_files: 256,
     };
-    while let Some(flag) = words.next_if(|word| word.to_string_lossy().starts_with("--")) {
+    while let Some(flag) = args.next_if(|arg| arg.to_string_lossy().starts_with("--")) {
         let flag = flag.to_string_lossy().into_owned();
         if flag == "--network" {
             network = true;
             continue;
         }
-        let value = words.next().ok_or("a flag without its value")?;
+        let value = args.next().ok_or("a flag without a value")?;
         let number = || value.to_string_lossy().parse::<u32>();
         match flag.as_str() {
             "--backend" if value == "namespaces" => backend = Some(Backend::Namespaces),
             "--backend" if value == "landlock" => backend = Some(Backend::Landlock),
             "--read" | "--write" => {
                 let at = PathBuf::from(&value).canonicalize()?;
-                places.push(Place {
-                    what: What::Open(OwnedFd::from(std::fs::File::open(&at)?)),
+                mounts.push(Mount {
+                    kind: MountKind::Open(OwnedFd::from(std::fs::File::open(&at)?)),
                     at,
                     writable: flag == "--write",
                 });
@@ -49,16 +51,16 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             other => return Err(format!("no flag `{other}`").into()),
         }
     }
-    let program = PathBuf::from(words.next().ok_or("no command")?);
+    let program = PathBuf::from(args.next().ok_or("no command")?);
     let confinement = match backend {
         Some(backend) => Confinement::with(backend)?,
         None => Confinement::find()?,
     };
-    let folder = std::env::temp_dir().join(format!("confined-{}", std::process::id()));
-    std::fs::create_dir(&folder)?;
+    let directory = std::env::temp_dir().join(format!("confined-{}", std::process::id()));
+    std::fs::create_dir(&directory)?;
     let scratch = Scratch {
-        handle: OwnedFd::from(std::fs::File::open(&folder)?),
-        path: folder.clone(),
+        handle: OwnedFd::from(std::fs::File::open(&directory)?),
+        path: directory.clone(),
         at: "/tmp".into(),
         size: 16 << 20,
     };
@@ -73,10 +75,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         program,
         checked: None,
         script: None,
-        arguments: words.collect(),
+        arguments: args.collect(),
         environment: environment.into(),
         directory: home,
-        places,
+        mounts,
         scratch,
         network,
         limits,
@@ -91,14 +93,14 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         copied.0.and(copied.1)?;
     }
     let ended = running.ended().await;
-    std::fs::remove_dir_all(folder)?;
+    std::fs::remove_dir_all(directory)?;
     eprintln!("{:?}", ended?);
     Ok(())
 }
 
 #[cfg(not(target_os = "linux"))]
 fn main() {
-    if let Err(unavailable) = skillrun_confine::Confinement::find() {
-        eprintln!("{unavailable}");
+    if let Err(no_backend) = skillrun_confine::Confinement::find() {
+        eprintln!("{no_backend}");
     }
 }

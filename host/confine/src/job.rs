@@ -16,28 +16,29 @@ pub type Handle = std::os::windows::io::OwnedHandle;
 pub struct Job {
     /// The executable.
     pub program: PathBuf,
-    /// The executable as it was checked. If its path leads to another file by then, nothing is started.
+    /// The executable that was checked. If its path leads to another file by then, nothing is
+    /// started.
     pub checked: Option<Handle>,
     /// The script that the executable opens, if it was checked.
     pub script: Option<Script>,
     /// Its arguments, without its name.
     pub arguments: Vec<OsString>,
-    /// Its whole environment.
+    /// Its complete environment.
     pub environment: Vec<(OsString, OsString)>,
-    /// Where it starts.
+    /// Its working directory.
     pub directory: PathBuf,
-    /// What is granted to it besides the system's directories.
-    pub places: Vec<Place>,
+    /// What it may access in addition to the system's directories.
+    pub mounts: Vec<Mount>,
     /// Its private directory.
     pub scratch: Scratch,
-    /// Whether it may reach the network, all of it.
+    /// Whether it may use the network, all of it.
     pub network: bool,
     /// How much it may use.
     pub limits: Limits,
 }
 
-/// A script that was read before its interpreter starts. The interpreter gets these bytes when it opens one of
-/// the paths, whatever file is there by then.
+/// A script that was read before its interpreter starts. When the interpreter opens one of the paths,
+/// it gets these bytes, whatever file is there by then.
 #[derive(Debug)]
 pub struct Script {
     /// Absolute paths at which the program sees it.
@@ -46,39 +47,41 @@ pub struct Script {
     pub contents: Vec<u8>,
 }
 
-/// A directory or file granted to a program. A read-only one in a writable one stays read-only.
+/// A directory or file that a program may access. A read-only mount inside a writable one stays
+/// read-only in namespaces; without them such a job is refused.
 #[derive(Debug)]
-pub struct Place {
-    /// What it is.
-    pub what: What,
+pub struct Mount {
+    /// What is mounted.
+    pub kind: MountKind,
     /// Where the program sees it.
     pub at: PathBuf,
-    /// Whether it may be changed.
+    /// Whether the program may change it.
     pub writable: bool,
 }
 
-/// What a place is.
+/// What is mounted.
 #[derive(Debug)]
-pub enum What {
-    /// What was opened is what is granted, whatever its path names later.
+pub enum MountKind {
+    /// An open file or directory. It is granted even if its path names something else later.
     Open(Handle),
-    /// A protected path of the machine in a writable place, and its name in messages. It does not exist, and
-    /// must not while the program runs: the run ends if it appears, and what is there is then moved aside.
+    /// A protected path inside a writable mount that does not exist. The path is its name in
+    /// messages. It must not appear while the program runs: if it does, the run ends and whatever is
+    /// there is moved aside.
     Absent(PathBuf),
-    /// A file with these contents, which exists nowhere else; only in namespaces.
+    /// A file with these contents, which exists nowhere else. Only in namespaces.
     Contents(Vec<u8>),
 }
 
 /// The private directory of a program.
 #[derive(Debug)]
 pub struct Scratch {
-    /// A directory of the caller's, used where the program cannot have a file system of its own.
+    /// A directory of the caller, used if the program cannot have its own file system.
     pub handle: Handle,
     /// The real path of that directory.
     pub path: PathBuf,
-    /// Where the program sees its directory, if it can have a file system of its own.
+    /// Where the program sees its directory, if it can have its own file system.
     pub at: PathBuf,
-    /// Bytes in it.
+    /// Its size limit in bytes.
     pub size: u64,
 }
 

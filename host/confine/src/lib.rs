@@ -1,20 +1,20 @@
-//! Runs one native program confined, and says how well.
+//! Runs one native program in a sandbox, and reports how each limit was enforced.
 //!
-//! A [`Confinement`] is a way of holding programs that was tried on this machine and works; a
-//! [`Job`] is one program with everything that it may touch. The program sees the system's directories
-//! read-only, the places that were granted, and a private directory; its environment is what the job
-//! says; it has no network unless the job grants it; its time, memory, processes and disk are
-//! limited, and what it started ends with it. The [`End`] names the layers that held it and how firmly
-//! each limit did. Nothing is weaker than it says: what cannot be put in force keeps the program from
-//! starting.
+//! A [`Confinement`] is a backend that was probed on this machine and works. A [`Job`] is one program
+//! with everything that it may access. The program sees the system's directories read-only, the
+//! granted mounts, and a private directory. It gets exactly the environment of the job, and no
+//! network unless the job grants it. Its time, memory, processes and disk are limited, and everything
+//! that it started ends with it. The [`End`] names the layers that confined it and how each limit was
+//! enforced. Nothing is weaker than reported: if a layer cannot be enforced, the program is not
+//! started.
 //!
 //! | | [`Backend::Namespaces`] | [`Backend::Landlock`] |
 //! |---|---|---|
-//! | other files | are not there | cannot be opened |
-//! | other processes | are not there | show in `/proc`, cannot be touched |
+//! | other files | do not exist | cannot be opened |
+//! | other processes | do not exist | show in `/proc`, cannot be touched |
 //! | network | a namespace without any | no sockets |
 //! | its script | opened as it was checked, whatever is at its path | the same |
-//! | its end | the kernel ends all its processes | the keeper kills until none is left |
+//! | its end | the kernel kills all its processes | the supervisor kills until none is left |
 //! | scratch | a file system in memory, with a size | a directory, polled |
 //!
 //! ```no_run
@@ -22,9 +22,9 @@
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! use skillrun_confine::{Confinement, Job, Limits, Scratch};
 //!
-//! let confinement = Confinement::find()?; // tries the machine; keep it
-//! let folder = std::env::temp_dir().join("scratch-of-this-run");
-//! std::fs::create_dir(&folder)?;
+//! let confinement = Confinement::find()?; // probes the machine; keep it
+//! let directory = std::env::temp_dir().join("scratch-of-this-run");
+//! std::fs::create_dir(&directory)?;
 //! let running = confinement.start(Job {
 //!     program: "/usr/bin/sort".into(),
 //!     checked: None,
@@ -32,10 +32,10 @@
 //!     arguments: vec!["-n".into()],
 //!     environment: Vec::new(),
 //!     directory: "/".into(),
-//!     places: Vec::new(),
+//!     mounts: Vec::new(),
 //!     scratch: Scratch {
-//!         handle: std::fs::File::open(&folder)?.into(),
-//!         path: folder,
+//!         handle: std::fs::File::open(&directory)?.into(),
+//!         path: directory,
 //!         at: "/tmp".into(),
 //!         size: 64 << 20,
 //!     },
@@ -50,17 +50,17 @@
 //!     },
 //! })?;
 //! let (end, stdout, _stderr) = running.capture(b"2\n1\n", 1 << 20).await?;
-//! println!("{:?}, held by {:?}: {} bytes", end.stopped, end.layers, stdout.total);
+//! println!("{:?}, confined by {:?}: {} bytes", end.stopped, end.layers, stdout.total);
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! The program is started by a *keeper*, a small program that is embedded in this library: it has one
-//! thread, so it may fork, and it ends everything when the host gives up or dies.
+//! The program is started by a *supervisor*, a small executable embedded in this library. It has one
+//! thread, so it can fork safely, and it kills everything when the host gives up or dies.
 //!
-//! This is all there is for other systems than Linux: they compile, and [`Confinement::find`] says that
-//! nothing can be confined there. macOS has Seatbelt and Windows has job objects and app containers;
-//! each would be a backend here.
+//! The library also compiles on other systems; there [`Confinement::find`] reports that nothing can
+//! be confined. macOS has Seatbelt and Windows has job objects and app containers; each would be a
+//! backend here.
 
 #[cfg(target_os = "linux")]
 mod capture;
@@ -68,47 +68,55 @@ mod capture;
 mod filter;
 mod job;
 #[cfg(target_os = "linux")]
-mod keeper;
-#[cfg(target_os = "linux")]
 mod linux;
 #[cfg(not(target_os = "linux"))]
 mod other;
-
 #[cfg(target_os = "linux")]
-pub use capture::Captured;
-pub use job::{Handle, Job, Place, Scratch, Script, What};
+mod supervisor;
+
+pub use job::{Handle, Job, Mount, MountKind, Scratch, Script};
 #[cfg(target_os = "linux")]
 pub use linux::{Confinement, Running, is_shown};
 #[cfg(not(target_os = "linux"))]
-pub use other::{Confinement, Running};
-pub use skillrun_keeper::{
-    Appeared, Backend, End, Fate, Hold, Holds, Layer, Limits, Spent, Stopped,
+pub use other::{Confinement, Running, is_shown};
+pub use skillrun_supervisor::{
+    Appeared, Backend, End, Enforcement, Fate, Layer, LimitEnforcement, Limits, Stopped, Usage,
 };
 
-/// Why a program was not started.
+/// The captured part of an output stream.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Captured {
+    /// Its first bytes, as many as the limit allows.
+    pub bytes: Vec<u8>,
+    /// How many there were in all.
+    pub total: u64,
+}
+
+/// Why a program was not started, or its result is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("cannot {step}: {why}")]
-pub struct Unable {
-    /// What was tried.
+pub struct ConfineError {
+    /// The step that failed.
     pub step: String,
-    /// What came of it.
+    /// The reason.
     pub why: String,
 }
 
-/// Why no program can be confined on this machine: what each backend met.
+/// Why no program can be confined on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.words())]
-pub struct Unavailable {
-    /// Each backend that was tried, with what it met.
-    pub tried: Vec<(Backend, Unable)>,
+#[error("{}", self.text())]
+pub struct NoBackendError {
+    /// Each backend that was probed, with the reason why it does not work.
+    pub rejected: Vec<(Backend, ConfineError)>,
 }
 
-impl Unavailable {
-    fn words(&self) -> String {
-        let met = |(backend, unable): &(Backend, Unable)| format!("{}: {unable}", backend.word());
-        match self.tried.as_slice() {
+impl NoBackendError {
+    fn text(&self) -> String {
+        let one =
+            |(backend, error): &(Backend, ConfineError)| format!("{}: {error}", backend.word());
+        match self.rejected.as_slice() {
             [] => "native programs are confined on Linux only".into(),
-            tried => tried.iter().map(met).collect::<Vec<_>>().join("; "),
+            rejected => rejected.iter().map(one).collect::<Vec<_>>().join("; "),
         }
     }
 }

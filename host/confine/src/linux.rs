@@ -1,9 +1,9 @@
-//! Starting a program, and waiting for its end.
+//! Starts programs and waits for them to end.
 
 use crate::filter::{Memory, filter, opens};
-use crate::keeper::{Executable, Keeper, sealed, whole_message};
-use crate::{Backend, End, Job, Limits, Place, Script, Unable, Unavailable, What};
-use skillrun_keeper::{Absent, AbsentPaths, MAX_PLACES, Plan, SYSTEM};
+use crate::supervisor::{Executable, Supervisor, sealed_memfd, whole_reply};
+use crate::{Backend, ConfineError, End, Job, Limits, Mount, MountKind, NoBackendError, Script};
+use skillrun_supervisor::{Absent, AbsentPaths, MAX_MOUNTS, Plan, SYSTEM};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
@@ -16,193 +16,192 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 
-/// File systems that can be mounted with other ids: ext4, XFS, Btrfs, and those in memory. What
-/// others can is tried.
+/// File systems that support id-mapped mounts: ext4, XFS, Btrfs, and tmpfs. Others are probed.
 const MAPPABLE: [i128; 4] = [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994];
 
-/// Whether every program sees this path of the machine, links resolved.
+/// Whether every program sees this path of the machine, with links resolved.
 pub fn is_shown(path: &Path) -> bool {
     let real = path.canonicalize();
     real.is_ok_and(|real| SYSTEM.iter().any(|shown| real.starts_with(shown)))
 }
 
-/// A way of holding programs that was tried on this machine and works. Cheap to clone.
+/// A backend that was probed on this machine and works. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Confinement {
     shared: Arc<Shared>,
-    trial: End,
-    passed_over: Vec<(Backend, Unable)>,
-    ahead: bool,
+    probe: End,
+    rejected: Vec<(Backend, ConfineError)>,
+    keeps_spare: bool,
 }
 
 #[derive(Debug)]
 struct Shared {
     executable: Executable,
     backend: Backend,
-    /// A keeper that waits for something to do: it takes longer to come up than to start a program.
-    spare: Mutex<Option<Keeper>>,
+    /// An idle supervisor: starting one takes longer than starting a program.
+    spare: Mutex<Option<Supervisor>>,
 }
 
 impl Shared {
-    fn keeper(&self) -> Result<Keeper, Unable> {
+    fn take_supervisor(&self) -> Result<Supervisor, ConfineError> {
         let spare = self
             .spare
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        spare.map_or_else(|| Keeper::start(&self.executable, self.backend), Ok)
+        spare.map_or_else(|| Supervisor::start(&self.executable, self.backend), Ok)
     }
 
-    fn keep(&self, keeper: Keeper) {
-        *self.spare.lock().unwrap_or_else(PoisonError::into_inner) = Some(keeper);
+    fn put_spare(&self, supervisor: Supervisor) {
+        *self.spare.lock().unwrap_or_else(PoisonError::into_inner) = Some(supervisor);
     }
 }
 
 impl Confinement {
-    /// Tries the backends, the strongest first, and takes the first that works: a process is started
-    /// in it that attempts what must not be possible.
-    pub fn find() -> Result<Self, Unavailable> {
-        let mut tried = Vec::new();
+    /// Probes the backends, the strongest first, and returns the first that works. A probe starts a
+    /// confined process that attempts what must not be possible.
+    pub fn find() -> Result<Self, NoBackendError> {
+        let mut rejected = Vec::new();
         for backend in [Backend::Namespaces, Backend::Landlock] {
             match Self::with(backend) {
                 Ok(found) => {
-                    return Ok(Self {
-                        passed_over: tried,
-                        ..found
-                    });
+                    return Ok(Self { rejected, ..found });
                 }
-                Err(unable) => tried.push((backend, unable)),
+                Err(error) => rejected.push((backend, error)),
             }
         }
-        Err(Unavailable { tried })
+        Err(NoBackendError { rejected })
     }
 
-    /// Tries one backend.
-    pub fn with(backend: Backend) -> Result<Self, Unable> {
+    /// Probes one backend.
+    pub fn with(backend: Backend) -> Result<Self, ConfineError> {
         let executable = Executable::load()?;
-        let mut keeper = Keeper::start(&executable, backend)?;
-        let trial = try_out(&mut keeper, backend, Vec::new())?;
+        let mut supervisor = Supervisor::start(&executable, backend)?;
+        let probe = probe(&mut supervisor, backend, Vec::new())?;
         Ok(Self {
             shared: Arc::new(Shared {
                 executable,
                 backend,
-                spare: Mutex::new(Some(keeper)),
+                spare: Mutex::new(Some(supervisor)),
             }),
-            trial,
-            passed_over: Vec::new(),
-            ahead: false,
+            probe,
+            rejected: Vec::new(),
+            keeps_spare: false,
         })
     }
 
-    /// Has the keeper of the next program come up while one is at work. It costs an idle process of a
-    /// megabyte, and saves the time in which the kernel puts it into its control group.
-    pub fn ahead(self) -> Self {
+    /// Starts the supervisor of the next program while one runs. This costs an idle process of one
+    /// megabyte, and saves the time that the kernel takes to move it into its control group.
+    pub fn with_spare_supervisor(self) -> Self {
         Self {
-            ahead: true,
+            keeps_spare: true,
             ..self
         }
     }
 
-    /// How programs are held.
+    /// How programs are confined.
     pub fn backend(&self) -> Backend {
         self.shared.backend
     }
 
-    /// The layers and limits that the trial had, and so every program without a writable place.
-    pub fn trial(&self) -> &End {
-        &self.trial
+    /// The layers and limits of the probe, which every program without network access and writable
+    /// mounts has too.
+    pub fn probe(&self) -> &End {
+        &self.probe
     }
 
-    /// Stronger backends that do not work here, with what they met.
-    pub fn passed_over(&self) -> &[(Backend, Unable)] {
-        &self.passed_over
+    /// Stronger backends that do not work here, with the reasons.
+    pub fn rejected(&self) -> &[(Backend, ConfineError)] {
+        &self.rejected
     }
 
-    /// Whether a program could be given this directory to change, and would see it at `at`. Root's
-    /// programs have a user of their own, for whom not every file system can be mounted.
-    pub fn can_give(&self, folder: OwnedFd, at: &Path) -> Result<(), Unable> {
+    /// Whether a program could get this directory writable at `at`. Root's programs run under a
+    /// private user, for which not every file system can be mounted.
+    pub fn can_mount(&self, folder: OwnedFd, at: &Path) -> Result<(), ConfineError> {
         let kind = rustix::fs::fstatfs(&folder);
-        let kind = kind.map_err(|error| unable("look at a file system", error.into()))?;
+        let kind = kind.map_err(|error| failed("inspect a file system", error.into()))?;
         if self.backend() != Backend::Namespaces
             || !rustix::process::geteuid().is_root()
             || MAPPABLE.contains(&i128::from(kind.f_type))
         {
             return Ok(());
         }
-        let place = Place {
-            what: What::Open(folder),
+        let mount = Mount {
+            kind: MountKind::Open(folder),
             at: at.to_owned(),
             writable: true,
         };
-        let mut keeper = self.shared.keeper()?;
-        try_out(&mut keeper, self.backend(), vec![place])?;
-        self.shared.keep(keeper);
+        let mut supervisor = self.shared.take_supervisor()?;
+        probe(&mut supervisor, self.backend(), vec![mount])?;
+        self.shared.put_spare(supervisor);
         Ok(())
     }
 
-    /// Starts a program. Whatever it starts in turn ends with the value that is returned.
+    /// Starts a program. Everything that it starts in turn ends when the returned value is dropped.
     ///
     /// Needs a tokio runtime with I/O.
-    pub fn start(&self, job: Job) -> Result<Running, Unable> {
+    pub fn start(&self, job: Job) -> Result<Running, ConfineError> {
         let (plan, handles, absent) = plan(self.backend(), job)?;
         let handles: Vec<BorrowedFd<'_>> = handles.iter().map(OwnedFd::as_fd).collect();
         let (theirs, ours) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
-            .map_err(|error| unable("make a pipe", error.into()))?;
-        let mut keeper = self.shared.keeper()?;
-        keeper.send(&plan, theirs.as_fd(), &handles)?;
-        // If it cannot start now, the next program will tell.
-        if self.ahead
-            && let Ok(next) = Keeper::start(&self.shared.executable, self.backend())
+            .map_err(|error| failed("create a pipe", error.into()))?;
+        let mut supervisor = self.shared.take_supervisor()?;
+        supervisor.send(&plan, theirs.as_fd(), &handles)?;
+        // If it cannot start now, the next program reports the error.
+        if self.keeps_spare
+            && let Ok(next) = Supervisor::start(&self.shared.executable, self.backend())
         {
-            self.shared.keep(next);
+            self.shared.put_spare(next);
         }
-        Running::new(keeper, ours, absent).map_err(|error| unable("wait for the program", error))
+        Running::new(supervisor, ours, absent)
+            .map_err(|error| failed("wait for the program", error))
     }
 }
 
-fn unable(step: &str, error: io::Error) -> Unable {
-    Unable {
+fn failed(step: &str, error: io::Error) -> ConfineError {
+    ConfineError {
         step: step.into(),
         why: error.to_string(),
     }
 }
 
-/// A confined program. Dropped, it is ended with everything that it started before this returns.
+/// A confined program. Dropping it kills the program and everything that it started, and waits for
+/// that.
 #[derive(Debug)]
 pub struct Running {
-    /// Its standard input; taken and dropped, the input ends.
+    /// Its standard input. Taking and dropping it closes the input.
     pub stdin: Option<pipe::Sender>,
-    /// Its standard output. It ends when the last process that has it does; taken and dropped, writing
-    /// to it fails.
+    /// Its standard output. It reaches end of file when the last process that has it open exits. If
+    /// it is taken and dropped, writing to it fails.
     pub stdout: Option<pipe::Receiver>,
     /// Its standard error.
     pub stderr: Option<pipe::Receiver>,
     control: UnixStream,
-    /// What came of the keeper's message so far.
+    /// The part of the supervisor's reply received so far.
     received: Vec<u8>,
-    keeper: Keeper,
-    /// Dropped after the keeper, and so when nothing of the program runs any more.
-    absent: MovesAside,
+    supervisor: Supervisor,
+    /// Dropped after the supervisor, so when none of the program's processes is left.
+    absent: AsideGuard,
 }
 
-/// Moves aside what appeared of protected paths, unless the keeper has told that it did.
+/// Moves aside protected paths that appeared, unless the supervisor has reported that it did.
 #[derive(Debug)]
-struct MovesAside(Option<AbsentPaths>);
+struct AsideGuard(Option<AbsentPaths>);
 
-impl Drop for MovesAside {
+impl Drop for AsideGuard {
     fn drop(&mut self) {
         if let Some(absent) = &mut self.0 {
-            // Whoever could be told has given up.
+            // The caller has given up, so nobody can be informed.
             let _ = absent.move_aside();
         }
     }
 }
 
 impl Running {
-    fn new(mut keeper: Keeper, input: OwnedFd, absent: AbsentPaths) -> io::Result<Self> {
+    fn new(mut supervisor: Supervisor, input: OwnedFd, absent: AbsentPaths) -> io::Result<Self> {
         let missing = || io::Error::from(io::ErrorKind::BrokenPipe);
-        let (stdout, stderr) = keeper.output.take().ok_or_else(missing)?;
-        let control = keeper.control.try_clone()?;
+        let (stdout, stderr) = supervisor.output.take().ok_or_else(missing)?;
+        let control = supervisor.control.try_clone()?;
         control.set_nonblocking(true)?;
         Ok(Self {
             stdin: Some(pipe::Sender::from_owned_fd(input)?),
@@ -210,95 +209,100 @@ impl Running {
             stderr: Some(pipe::Receiver::from_owned_fd(stderr)?),
             control: UnixStream::from_std(control)?,
             received: Vec::new(),
-            keeper,
-            absent: MovesAside(Some(absent)),
+            supervisor,
+            absent: AsideGuard(Some(absent)),
         })
     }
 
-    /// Has the program and everything that it started ended now; [`Running::ended`] tells what it used.
+    /// Kills the program and everything that it started; [`Running::ended`] then returns its usage.
     pub fn stop(&self) {
-        // The keeper takes a closed socket for a host that gave up; its report still comes through.
-        let _ = self.keeper.control.shutdown(std::net::Shutdown::Write);
+        // To the supervisor a closed socket means that the host gave up; its reply still arrives.
+        let _ = self.supervisor.control.shutdown(std::net::Shutdown::Write);
     }
 
-    /// Waits until the program and everything that it started has ended. Somebody must read its
-    /// output meanwhile, or it waits for that.
+    /// Waits until the program and everything that it started has ended. Its output must be read
+    /// meanwhile, or the program blocks on it.
     ///
-    /// Dropped before it is done, it can be called again.
-    pub async fn ended(&mut self) -> Result<End, Unable> {
+    /// This is cancel-safe: it can be called again.
+    pub async fn ended(&mut self) -> Result<End, ConfineError> {
         loop {
-            match whole_message(&self.received) {
+            match whole_reply(&self.received) {
                 Ok(Some(message)) => {
-                    let end = self.keeper.finish(message);
+                    let end = self.supervisor.finish(message);
                     if end.is_ok() {
                         self.absent.0 = None;
                     }
                     return end;
                 }
                 Ok(None) => {}
-                Err(error) => return Err(self.keeper.lost(error)),
+                Err(error) => return Err(self.supervisor.disconnected(error)),
             }
             let mut part = [0; 4096];
             match self.control.read(&mut part).await {
-                Ok(0) => return Err(self.keeper.lost(io::ErrorKind::UnexpectedEof.into())),
+                Ok(0) => {
+                    return Err(self
+                        .supervisor
+                        .disconnected(io::ErrorKind::UnexpectedEof.into()));
+                }
                 Ok(count) => self.received.extend_from_slice(&part[..count]),
-                Err(error) => return Err(self.keeper.lost(error)),
+                Err(error) => return Err(self.supervisor.disconnected(error)),
             }
         }
     }
 }
 
-/// What a job comes to in a backend, the handles that go with it, and the paths that must stay absent.
-fn plan(backend: Backend, job: Job) -> Result<(Plan, Vec<OwnedFd>, AbsentPaths), Unable> {
-    let unable = |step: &str, why: String| Unable {
+/// Turns a job into a plan for a backend, its handles, and the paths that must stay absent.
+fn plan(backend: Backend, job: Job) -> Result<(Plan, Vec<OwnedFd>, AbsentPaths), ConfineError> {
+    let invalid = |step: &str, why: String| ConfineError {
         step: step.into(),
         why,
     };
-    if job.places.len() > MAX_PLACES {
-        let why = format!("{} are more than {MAX_PLACES}", job.places.len());
-        return Err(unable("grant so many places", why));
+    if job.mounts.len() > MAX_MOUNTS {
+        let step = format!("mount {} directories and files", job.mounts.len());
+        let why = format!("at most {MAX_MOUNTS} are possible");
+        return Err(invalid(&step, why));
     }
     let bytes = |path: &Path| path.as_os_str().as_bytes().to_vec();
-    let scratch = skillrun_keeper::Scratch {
+    let scratch = skillrun_supervisor::Scratch {
         at: bytes(job.scratch.seen_at(backend)),
         size: job.scratch.size,
     };
     let mut handles = Vec::new();
-    let mut places = Vec::new();
+    let mut mounts = Vec::new();
     let mut protected = Vec::new();
     let mut numbers = Vec::new();
-    for place in job.places {
-        let contents = match place.what {
-            What::Open(handle) => {
+    for mount in job.mounts {
+        let contents = match mount.kind {
+            MountKind::Open(handle) => {
                 numbers.push(Some(handles.len()));
                 handles.push(handle);
                 None
             }
-            What::Absent(path) => {
-                protected.push((place.at, path));
+            MountKind::Absent(path) => {
+                protected.push((mount.at, path));
                 continue;
             }
-            What::Contents(contents) => {
+            MountKind::Contents(contents) => {
                 numbers.push(None);
                 Some(contents)
             }
         };
-        places.push(skillrun_keeper::Place {
-            at: bytes(&place.at),
-            writable: place.writable && contents.is_none(),
+        mounts.push(skillrun_supervisor::Mount {
+            at: bytes(&mount.at),
+            writable: mount.writable && contents.is_none(),
             contents,
         });
     }
-    let absent = absent(&places, protected);
+    let absent = absent(&mounts, protected);
     let watched = watched(&absent, &handles, &numbers)?;
     handles.push(job.scratch.handle);
     let script = job.script.map(|script| {
-        let copy = sealed("script", &script.contents);
+        let copy = sealed_memfd("script", &script.contents);
         handles.push(
-            copy.map_err(|error| unable("copy the script", error.to_string()))?
+            copy.map_err(|error| invalid("copy the script", error.to_string()))?
                 .into(),
         );
-        Ok(skillrun_keeper::Script {
+        Ok(skillrun_supervisor::Script {
             paths: script.paths.iter().map(|path| bytes(path)).collect(),
             filter: opens(),
         })
@@ -320,32 +324,35 @@ fn plan(backend: Backend, job: Job) -> Result<(Plan, Vec<OwnedFd>, AbsentPaths),
             .map(|(name, value)| (own(name), own(value)))
             .collect(),
         directory: bytes(&job.directory),
-        places,
+        mounts,
         absent,
         scratch,
         network: job.network,
         limits: job.limits,
-        filter: filter(backend, job.network, Memory::InGroup),
-        filter_without_group: filter(backend, job.network, Memory::InProcesses),
+        filter: filter(backend, job.network, Memory::InCgroup),
+        filter_without_cgroup: filter(backend, job.network, Memory::InProcesses),
     };
     Ok((plan, handles, watched))
 }
 
-/// Protected paths that do not exist, by the places in which the program could create them.
-fn absent(places: &[skillrun_keeper::Place], protected: Vec<(PathBuf, PathBuf)>) -> Vec<Absent> {
+/// The protected paths that do not exist, with the mounts in which the program could create them.
+fn absent(
+    mounts: &[skillrun_supervisor::Mount],
+    protected: Vec<(PathBuf, PathBuf)>,
+) -> Vec<Absent> {
     let mut absent = Vec::new();
     for (at, path) in protected {
-        for (number, place) in places
+        for (number, mount) in mounts
             .iter()
             .enumerate()
-            .filter(|(_, place)| place.writable)
+            .filter(|(_, mount)| mount.writable)
         {
-            let below = at.strip_prefix(OsStr::from_bytes(&place.at));
+            let below = at.strip_prefix(OsStr::from_bytes(&mount.at));
             let Some(below) = below.ok().filter(|below| !below.as_os_str().is_empty()) else {
                 continue;
             };
             absent.push(Absent {
-                place: number,
+                mount: number,
                 below: below.as_os_str().as_bytes().to_vec(),
                 path: path.as_os_str().as_bytes().to_vec(),
             });
@@ -354,48 +361,53 @@ fn absent(places: &[skillrun_keeper::Place], protected: Vec<(PathBuf, PathBuf)>)
     absent
 }
 
-/// What the host looks up itself, should the keeper be killed before it could; `numbers` are those of the
-/// places' handles.
+/// The paths that the host checks itself if the supervisor is killed; `numbers` are the indices of
+/// the mounts' handles.
 fn watched(
     absent: &[Absent],
     handles: &[OwnedFd],
     numbers: &[Option<usize>],
-) -> Result<AbsentPaths, Unable> {
+) -> Result<AbsentPaths, ConfineError> {
     let mut watched = AbsentPaths::default();
-    for Absent { place, below, path } in absent {
-        let number = numbers.get(*place).copied().flatten();
+    for Absent { mount, below, path } in absent {
+        let number = numbers.get(*mount).copied().flatten();
         let Some(handle) = number.and_then(|number| handles.get(number)) else {
             continue;
         };
         let added = watched.add(handle.as_fd(), below, path);
         let step = || format!("protect `{}`", String::from_utf8_lossy(path));
-        added.map_err(|error| unable(&step(), error))?;
+        added.map_err(|error| failed(&step(), error))?;
     }
     Ok(watched)
 }
 
-/// Has a keeper set everything up and try what must not be possible; nothing is executed.
-fn try_out(keeper: &mut Keeper, backend: Backend, places: Vec<Place>) -> Result<End, Unable> {
+/// Asks a supervisor to set everything up and attempt what must not be possible; no program is
+/// executed.
+fn probe(
+    supervisor: &mut Supervisor,
+    backend: Backend,
+    mounts: Vec<Mount>,
+) -> Result<End, ConfineError> {
     let open = |path: &Path| {
         let opened = path
             .canonicalize()
             .and_then(|path| Ok((File::open(&path)?, path)));
-        opened.map_err(|error| unable(&format!("open `{}`", path.display()), error))
+        opened.map_err(|error| failed(&format!("open `{}`", path.display()), error))
     };
     let (scratch, temporary) = open(&std::env::temp_dir())?;
     let (nothing, _) = open(Path::new("/dev/null"))?;
     let job = Job {
         program: PathBuf::new(),
         checked: None,
-        // It exists nowhere, so it can only be opened if the keeper hands it over.
+        // It exists nowhere, so it can only be opened if the supervisor answers the call.
         script: Some(Script {
-            paths: vec!["/skillrun-trial".into()],
+            paths: vec!["/skillrun-probe".into()],
             contents: Vec::new(),
         }),
         arguments: Vec::new(),
         environment: Vec::new(),
         directory: "/".into(),
-        places,
+        mounts,
         scratch: crate::Scratch {
             handle: scratch.into(),
             path: temporary,
@@ -415,6 +427,6 @@ fn try_out(keeper: &mut Keeper, backend: Backend, places: Vec<Place>) -> Result<
     let (mut plan, handles, _) = plan(backend, job)?;
     plan.arguments.clear();
     let handles: Vec<BorrowedFd<'_>> = handles.iter().map(OwnedFd::as_fd).collect();
-    keeper.send(&plan, nothing.as_fd(), &handles)?;
-    keeper.receive()
+    supervisor.send(&plan, nothing.as_fd(), &handles)?;
+    supervisor.receive()
 }

@@ -1,4 +1,4 @@
-//! What the host failed at.
+//! Failures of the host.
 //!
 //! A script that misbehaves is an [`Outcome`](crate::Outcome), a run that is not allowed is a
 //! [`Refusal`](crate::Refusal); neither is an error.
@@ -6,7 +6,7 @@
 use std::io;
 use std::path::PathBuf;
 
-/// What the host failed at.
+/// A failure of the host.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -19,7 +19,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The approvals could not be read or written, so nothing ran.
-    #[error("the approvals `{}`: {why}", path.display())]
+    #[error("cannot use the approvals file `{}`: {why}", path.display())]
     Approvals {
         /// The file.
         path: PathBuf,
@@ -44,8 +44,8 @@ pub enum Error {
         /// Why.
         why: String,
     },
-    /// The skill is not what it was when it was approved, so nothing ran.
-    #[error("{0} did not run: its skill changed after it was approved")]
+    /// The skill changed after it was checked, so nothing ran.
+    #[error("{0} did not run: its skill changed after it was checked")]
     Changed(String),
     /// The sandbox could not be built.
     #[error("cannot build the sandbox: {0}")]

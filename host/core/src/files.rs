@@ -1,5 +1,5 @@
-//! Reading files that a skill's author controls: never past a limit, never anything but a regular
-//! file, never outside the directory handle that was given.
+//! Reads files that a skill's author controls: never more than a limit, never anything but a regular
+//! file, never outside the directory handle.
 
 use cap_std::fs::{Dir, File, Metadata, MetadataExt as _, OpenOptions, OpenOptionsExt as _};
 use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory};
@@ -21,7 +21,7 @@ pub(crate) enum ReadError {
     Io(#[from] io::Error),
 }
 
-/// The system's words for an error, without its number.
+/// The system's message for an error, in lower case and without the error number.
 pub(crate) fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
@@ -33,15 +33,15 @@ pub(crate) fn plain(error: &io::Error) -> String {
 
 /// Opens a regular file for reading.
 ///
-/// The metadata are those of the opened file, so that a later exchange of the name changes nothing.
+/// The metadata are those of the opened file, so it does not matter if its name leads elsewhere later.
 pub(crate) fn open(dir: &Dir, path: &Path) -> Result<(File, Metadata), ReadError> {
     let mut options = OpenOptions::new();
-    // A FIFO would otherwise block until somebody writes to it.
+    // Without `O_NONBLOCK`, opening a FIFO would block until another process opens it for writing.
     options
         .read(true)
         .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
     let file = match dir.open_with(path, &options) {
-        // A socket cannot be opened at all; its name alone tells what it is.
+        // A socket cannot be opened at all, so read its type by name.
         Err(error) if error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => {
             return Err(ReadError::NotAFile(kind(&dir.metadata(path)?)));
         }
@@ -60,7 +60,7 @@ pub(crate) fn read(dir: &Dir, path: &Path, limit: u64) -> Result<Vec<u8>, ReadEr
     read_open(file, &meta, limit)
 }
 
-/// Reads what [`open`] opened, if it holds at most `limit` bytes.
+/// Reads a file that [`open`] opened, if it has at most `limit` bytes.
 pub(crate) fn read_open(file: File, meta: &Metadata, limit: u64) -> Result<Vec<u8>, ReadError> {
     if meta.len() > limit {
         return Err(ReadError::TooLarge(limit));
@@ -73,7 +73,7 @@ pub(crate) fn read_open(file: File, meta: &Metadata, limit: u64) -> Result<Vec<u
     Ok(bytes)
 }
 
-/// Where an open file or directory really is.
+/// The real path of an open file or directory.
 pub(crate) fn real_path(file: &impl AsRawFd) -> io::Result<PathBuf> {
     std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
@@ -101,11 +101,11 @@ fn kind(meta: &Metadata) -> &'static str {
     }
 }
 
-/// Marks that are drawn onto one character in some language; more of them only cover the lines around.
+/// As many combining marks as one character has in any language; more of them only cover the lines around it.
 const MAX_MARKS: usize = 4;
 
-/// A name for a message: what steers a terminal, what nobody sees, and what has no shape of its own is escaped,
-/// so that a file name cannot rewrite the line it is printed in, nor look like another.
+/// Escapes a name for a message. Control characters, invisible characters and characters without a glyph are
+/// escaped, so that a file name cannot rewrite the line it is printed in, nor look like another name.
 pub fn show(name: &str) -> String {
     if name.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return name.to_owned();
@@ -119,9 +119,9 @@ pub fn show(name: &str) -> String {
             GeneralCategory::NonspacingMark | GeneralCategory::EnclosingMark => marks + 1,
             _ => 0,
         };
-        // It makes a picture of a sign, and is seen by that.
-        let pictures = c == '\u{fe0f}' && before == GeneralCategory::OtherSymbol;
-        if marks > MAX_MARKS || (is_hidden(c, category) && !pictures) {
+        // A variation selector that turns a symbol into an emoji has a visible effect.
+        let makes_emoji = c == '\u{fe0f}' && before == GeneralCategory::OtherSymbol;
+        if marks > MAX_MARKS || (is_hidden(c, category) && !makes_emoji) {
             shown.extend(c.escape_default());
         } else {
             shown.push(c);
@@ -131,7 +131,7 @@ pub fn show(name: &str) -> String {
     shown
 }
 
-/// Whether a character shows nothing, or not what it is. Letters that are blank are among the ignorable ones.
+/// Whether a character is invisible or ambiguous. Blank letters are among the default-ignorable code points.
 fn is_hidden(c: char, category: GeneralCategory) -> bool {
     use GeneralCategory as Category;
     matches!(
@@ -155,7 +155,7 @@ mod tests {
 
     const SECRET: &str = "outside";
 
-    /// `around/secret`, and beside it `root` with a file, a folder, and links that lead out of it in
+    /// `around/secret`, and beside it `root` with a file, a directory, and links that lead out of it in
     /// every way a link can.
     fn tree() -> (tempfile::TempDir, Dir) {
         let around = tempfile::tempdir().unwrap();
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_out_is_named_and_what_stays_inside_is_read() {
+    fn a_path_that_leads_out_is_an_error_and_one_that_stays_inside_is_read() {
         let (_around, root) = tree();
         for path in [
             "up/secret",
@@ -228,15 +228,15 @@ mod tests {
 
         #[test]
         fn a_shown_name_stays_on_its_line(name in any::<String>()) {
-            let steers = |c: char| c.is_control() || matches!(c, '\u{202e}' | '\u{2028}' | '\u{2029}');
+            let controls = |c: char| c.is_control() || matches!(c, '\u{202e}' | '\u{2028}' | '\u{2029}');
             let shown = show(&name);
-            prop_assert!(!shown.chars().any(steers));
+            prop_assert!(!shown.chars().any(controls));
             prop_assert_eq!(show(&shown), shown);
         }
     }
 
     #[test]
-    fn what_nobody_sees_is_escaped() {
+    fn invisible_characters_are_escaped() {
         for c in [
             '\u{7f}',
             '\u{9b}',
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_that_pile_up_are_escaped() {
+    fn stacked_combining_marks_are_escaped() {
         let four = format!("a{}", "\u{301}".repeat(4));
         assert_eq!(show(&four), four);
         assert_eq!(

@@ -1,14 +1,14 @@
-//! The readers that no caller of the library needs, for the fuzz targets in `tests/fuzz`.
+//! Parsers that no caller of the library needs, for the fuzz targets in `tests/fuzz`.
 //!
-//! Behind the cargo feature `fuzzing`, hidden from the documentation, and not part of the interface: it may
-//! change with any commit. Everything here calls the code that a run calls, and decides nothing itself.
+//! They are behind the cargo feature `fuzzing`, hidden from the documentation, and not part of the interface: they may
+//! change with any commit. Everything here only calls the code that a run calls.
 
 pub use crate::check::fuzzing::{Facts, facts, references, strict_fields};
-pub use crate::runtime::wasm::fuzzing::{Answer, Call, Guest, Place, TypeScript};
+pub use crate::runtime::wasm::fuzzing::{Call, CallResult, Guest, Mount, TypeScript};
 
 use crate::skill::Language;
 
-/// What a script says of itself.
+/// The description in a script's first comment or docstring.
 pub fn describe(language: Language, source: &[u8]) -> String {
     crate::skill::describe(language, source)
 }

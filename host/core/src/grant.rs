@@ -1,8 +1,8 @@
 //! One thing a script may touch, in one text form everywhere: policy file, flag, prompt, audit, message.
 //!
 //! A grant says *what*, never *how much* (that is [`crate::Limits`]) and never *who* (that is [`crate::Policy`]).
-//! `covers` answers by value alone and asks no file system: paths are made absolute and free of `..` when a grant
-//! is made, so that `read:./data` and `read:/w/data/../data/x` cannot mean more than they say.
+//! `covers` compares values and does not access the file system: paths are made absolute and free of `..` when a grant
+//! is created, so that `read:./data` and `read:/w/data/../data/x` cannot mean more than they say.
 
 use std::fmt;
 use std::net::Ipv6Addr;
@@ -55,7 +55,7 @@ impl FromStr for Grant {
             why,
         };
         if let Some(c) = text.chars().find(|c| c.is_control()) {
-            return Err(fail(format!("it holds the control character {:?}", c)));
+            return Err(fail(format!("it contains the control character {:?}", c)));
         }
         if text == "native" {
             return Ok(Self::Native);
@@ -82,7 +82,7 @@ impl FromStr for Grant {
             }
             "env" if is_env_name(value) => Ok(Self::Env(value.into())),
             "env" => Err(fail(
-                "a variable's name holds letters, digits and `_` only".into(),
+                "a variable's name may contain only letters, digits and `_`".into(),
             )),
             "run" if value.contains('/') => Err(fail("name the command, not its path".into())),
             "run" if is_command(value) => Ok(Self::Run(value.into())),
@@ -111,17 +111,17 @@ impl fmt::Display for Grant {
 }
 
 impl Grant {
-    /// Whether it is `net:*`, the one network grant that holds for native scripts: nothing on this
-    /// machine tells hosts apart for them.
+    /// Whether it is `net:*`, the only network grant that native scripts can use: nothing on this
+    /// machine can restrict them to single hosts.
     pub fn is_whole_network(&self) -> bool {
         matches!(self, Self::Net(host, None) if host == "*")
     }
 
-    /// The word that stands for the skill's own folder in `write:skill`. A path that was written is never that: a
-    /// relative one begins with a dot.
+    /// Stands for the skill's own folder in `write:skill`. A parsed path never equals it: a relative one begins with a
+    /// dot.
     pub const SKILL: &str = "skill";
 
-    /// Whether holding `self` is enough for `wanted`.
+    /// Whether `self` grants everything that `wanted` does.
     pub fn covers(&self, wanted: &Grant) -> bool {
         match (self, wanted) {
             (Self::Read(have), Self::Read(want))
@@ -146,20 +146,17 @@ impl Grant {
 
 fn plain_path(value: &str) -> Result<PathBuf, String> {
     if value.starts_with('~') {
-        return Err("`~` stands for nothing here; write the whole path, or `./~`".into());
+        return Err("`~` is not expanded; write the whole path, or `./~`".into());
     }
     let path = lexical(Path::new(value));
     match path.components().next() {
         Some(Component::Normal(_)) => Ok(Path::new(".").join(path)),
-        Some(Component::ParentDir) if Path::new(value).is_absolute() => {
-            Err("`..` climbs above `/`".into())
-        }
         None => Ok(PathBuf::from(".")),
         _ => Ok(path),
     }
 }
 
-/// `a/./b/../c` as `a/c`; a leading `..` stays for [`Grant::resolved`] to settle.
+/// Turns `a/./b/../c` into `a/c`; a leading `..` stays for [`Grant::resolved`].
 fn lexical(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -191,14 +188,14 @@ fn parse_host(value: &str) -> Result<(String, Option<u16>), String> {
         }
         _ => (value, None),
     };
-    // One dot may end a name. It must not end the wildcard: `*.` is no `*`.
+    // A name may end in one dot. The wildcard may not: `*.` is not `*`.
     let below = host.strip_prefix("*.");
     let name = below.unwrap_or(host);
     let name = name.strip_suffix('.').unwrap_or(name);
     let address = name.strip_prefix('[').map(|rest| rest.strip_suffix(']'));
     let address = address.map(|inner| inner.is_some_and(|inner| inner.parse::<Ipv6Addr>().is_ok()));
     if address == Some(false) {
-        return Err("what stands in brackets is an IPv6 address, as in `[::1]:80`".into());
+        return Err("brackets may contain only an IPv6 address, as in `[::1]:80`".into());
     }
     let plain = name == "*"
         || address == Some(true)
@@ -207,7 +204,7 @@ fn parse_host(value: &str) -> Result<(String, Option<u16>), String> {
             .all(|b| b.is_ascii_alphanumeric() || b"-._".contains(&b));
     let gap = name.split('.').any(str::is_empty);
     if gap || !plain || (name == "*" && below.is_some()) {
-        return Err("a host is a name, an address, `*`, or `*.` and a name".into());
+        return Err("a host is a name, an address, `*`, or `*.` followed by a name".into());
     }
     let wildcard = below.map_or("", |_| "*.");
     Ok((format!("{wildcard}{name}").to_ascii_lowercase(), port))
@@ -242,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_is_printed_as_it_was_written() {
+    fn every_kind_is_printed_as_it_was_parsed() {
         for text in [
             "read:/data",
             "write:/out",
@@ -301,16 +298,16 @@ mod tests {
     }
 
     #[test]
-    fn an_error_steers_no_terminal() {
+    fn an_error_escapes_control_characters() {
         let error = "env:\u{1b}[2J".parse::<Grant>().unwrap_err().to_string();
         assert_eq!(
             error,
-            "`env:\\u{1b}[2J` is not a grant: it holds the control character '\\u{1b}'"
+            "`env:\\u{1b}[2J` is not a grant: it contains the control character '\\u{1b}'"
         );
     }
 
     #[test]
-    fn a_path_covers_itself_and_what_is_below_and_nothing_else() {
+    fn a_path_covers_itself_and_everything_below_it_and_nothing_else() {
         let have = grant("read:/srv/data/");
         for (want, covered) in [
             ("read:/srv/data", true),
@@ -387,13 +384,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_printed_reads_as_what_it_was(grant in any_grant()) {
+        fn a_printed_grant_parses_to_the_same_grant(grant in any_grant()) {
             let again: Grant = grant.to_string().parse().map_err(|e| TestCaseError::fail(format!("{e}")))?;
             prop_assert_eq!(again, grant);
         }
 
         #[test]
-        fn no_text_makes_the_parser_panic_and_what_it_takes_it_prints_stably(text in "(read:|write:|net:|env:|run:|)(.|\n){0,20}") {
+        fn no_text_makes_the_parser_panic_and_printing_is_stable(text in "(read:|write:|net:|env:|run:|)(.|\n){0,20}") {
             if let Ok(grant) = text.parse::<Grant>() {
                 let printed = grant.to_string();
                 prop_assert_eq!(printed.parse::<Grant>().map(|grant| grant.to_string()), Ok(printed));
@@ -401,18 +398,18 @@ mod tests {
         }
 
         #[test]
-        fn a_grant_covers_itself_and_covering_passes_on(a in any_grant(), b in any_grant(), c in any_grant()) {
+        fn covering_is_reflexive_and_transitive(a in any_grant(), b in any_grant(), c in any_grant()) {
             prop_assert!(a.covers(&a));
             if a.covers(&b) && b.covers(&c) {
                 prop_assert!(a.covers(&c));
             }
         }
 
-        /// The file system as the witness: where `..` really leads, for directories that are no links.
+        /// Compares with what the file system would do: where `..` really leads, for directories that are not links.
         #[test]
         fn a_path_is_covered_only_if_walking_it_ends_below(parts in prop::collection::vec("\\.\\.|\\.|a|ab|b", 0..8)) {
             let text = format!("read:/a/{}", parts.join("/"));
-            // From `/a` down; what climbs above the root stays there, as in the kernel.
+            // From `/a` down; `..` at the root stays there, as in the kernel.
             let mut all = vec!["a"];
             for part in &parts {
                 match part.as_str() {

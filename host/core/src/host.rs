@@ -1,13 +1,13 @@
 //! The host: one per process, shared by every task that runs scripts.
 
-use crate::approval::{self, Answer, AnswerError, Approvals, Asked, Question};
+use crate::approval::{self, Answer, AnswerError, Approvals, AskResult, Question};
 use crate::audit::{self, AuditLog, Event};
-use crate::decision::{self, Check, Checked, Decision, Permit, Refusal, Runs};
+use crate::decision::{self, Check, Checked, Decision, Permit, Refusal, RunsIn};
 use crate::error::Error;
 use crate::files::show;
 use crate::outcome::{Outcome, Status, signal_name};
-use crate::policy::{Approval, Policy};
-use crate::request::{AskedBy, Request};
+use crate::policy::{ApprovalMode, Policy};
+use crate::request::{Request, RequestedBy};
 use crate::runtime::cache::Cache;
 use crate::runtime::native::{Native, NativeState};
 use crate::runtime::output::Kept;
@@ -26,11 +26,11 @@ pub struct Settings {
     pub cache: PathBuf,
     /// Where every run and every refusal is recorded.
     pub audit: AuditLog,
-    /// What people have said yes to.
+    /// What people have approved.
     pub approvals: Approvals,
-    /// Further places that no script may write, whatever directory it was granted.
-    pub sealed: Vec<PathBuf>,
-    /// How many scripts may run at once in each interpreter; further ones wait. Room for that many
+    /// Further paths that no script may write, whatever directory it was granted.
+    pub protected: Vec<PathBuf>,
+    /// How many scripts may run at the same time in each interpreter; further ones wait. Memory for that many
     /// is reserved ahead, which makes every start cheaper and lets threads run side by side: right
     /// for a server. `None` sets no such limit and reserves nothing: right for a single run.
     pub slots: Option<u32>,
@@ -38,8 +38,8 @@ pub struct Settings {
 
 /// Runs the scripts of skills. One is enough for a process; it is shared by reference.
 ///
-/// An outcome comes back as soon as a script has ended; many files that it left in its scratch
-/// directory are removed after that. Dropping the host waits until they are gone.
+/// An outcome is returned as soon as a script has ended. If the script left many files in its scratch
+/// directory, they are removed after that. Dropping the host waits until they are removed.
 pub struct Host {
     audit: AuditLog,
     approvals: Approvals,
@@ -47,7 +47,7 @@ pub struct Host {
     javascript: Wasm,
     typescript: Arc<Transpiler>,
     native: Native,
-    /// What is recorded as started and not as ended, by run id.
+    /// Runs that are recorded as started and not as ended, by run id.
     running: Mutex<HashMap<String, Arc<Permit>>>,
 }
 
@@ -59,7 +59,7 @@ impl std::fmt::Debug for Host {
     }
 }
 
-/// A runtime as it stands on this machine.
+/// The state of a runtime on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct RuntimeState {
     /// Its name.
@@ -81,13 +81,13 @@ impl Host {
             cache,
             audit,
             approvals,
-            mut sealed,
+            mut protected,
             slots,
         } = settings;
-        sealed.push(cache.clone());
-        let log = audit.places();
-        sealed.extend(log.iter().cloned());
-        sealed.extend(approvals.path().map(ToOwned::to_owned));
+        protected.push(cache.clone());
+        let log = audit.paths();
+        protected.extend(log.iter().cloned());
+        protected.extend(approvals.path().map(ToOwned::to_owned));
         let cache = Cache::new(cache);
         let typescript = Arc::new(Transpiler::new(cache.clone()));
         let python = Interpreter {
@@ -107,10 +107,10 @@ impl Host {
         Self {
             audit,
             approvals,
-            python: Wasm::new(python, cache.clone(), sealed.clone(), slots),
-            javascript: Wasm::new(javascript, cache.clone(), sealed.clone(), slots),
+            python: Wasm::new(python, cache.clone(), protected.clone(), slots),
+            javascript: Wasm::new(javascript, cache.clone(), protected.clone(), slots),
             typescript,
-            native: Native::new(sealed, cache, log, slots),
+            native: Native::new(protected, cache, log, slots),
             running: Mutex::default(),
         }
     }
@@ -122,8 +122,8 @@ impl Host {
         decisions.pop().ok_or_else(none)
     }
 
-    /// Decides for requests that belong together, and answers each in its place. Those of one skill and
-    /// conversation that need a person share one question.
+    /// Decides requests that belong together, and returns the decisions in the same order. Requests of one
+    /// skill and session that need a person share one question.
     pub fn decide_all(
         &self,
         policy: &Policy,
@@ -133,23 +133,25 @@ impl Host {
         let mut decisions: Vec<Option<Decision>> = Vec::new();
         let mut open: Vec<Waiting> = Vec::new();
         for (at, request) in requests.into_iter().enumerate() {
-            let asked_by = request.asked_by;
+            let requested_by = request.requested_by;
             let decided = self.decide_one(policy, request)?;
             let approval = match &decided {
                 Ok(permit) => permit.approval,
-                Err(_) => Approval::Never,
+                Err(_) => ApprovalMode::Never,
             };
             match decided {
-                Ok(permit) if asked_by == AskedBy::Agent && approval != Approval::Never => {
+                Ok(permit)
+                    if requested_by == RequestedBy::Agent && approval != ApprovalMode::Never =>
+                {
                     decisions.push(None);
                     let same = |waiting: &&mut Waiting| waiting.belongs_with(&permit);
                     match open.iter_mut().find(same) {
                         Some(waiting) => {
-                            waiting.places.push(at);
+                            waiting.indices.push(at);
                             waiting.permits.push(permit);
                         }
                         None => open.push(Waiting {
-                            places: vec![at],
+                            indices: vec![at],
                             permits: vec![permit],
                             approval,
                         }),
@@ -160,21 +162,25 @@ impl Host {
             }
         }
         for waiting in open {
-            let places = waiting.places;
+            let indices = waiting.indices;
             let answers = match self.approvals.ask(waiting.permits, waiting.approval)? {
-                Asked::Approved(permits) => permits.into_iter().map(Decision::Permitted).collect(),
-                Asked::Open(question) => vec![question; places.len()]
+                AskResult::Approved(permits) => {
+                    permits.into_iter().map(Decision::Permitted).collect()
+                }
+                AskResult::Pending(question) => vec![question; indices.len()]
                     .into_iter()
-                    .map(Decision::Open)
+                    .map(Decision::Pending)
                     .collect(),
-                Asked::TooMany(permits) => {
-                    let why = "too many questions wait for an answer";
+                AskResult::TooMany(permits) => {
+                    let why = "too many questions are open";
                     self.refuse_all(&permits, why, "answer them first")?
                 }
-                Asked::Unwatched { permits, why, hint } => self.refuse_all(&permits, &why, hint)?,
+                AskResult::NoContent { permits, why, hint } => {
+                    self.refuse_all(&permits, &why, hint)?
+                }
             };
-            for (place, answer) in places.into_iter().zip(answers) {
-                decisions[place] = Some(answer);
+            for (index, answer) in indices.into_iter().zip(answers) {
+                decisions[index] = Some(answer);
             }
         }
         Ok(decisions.into_iter().flatten().collect())
@@ -190,25 +196,26 @@ impl Host {
         let runs = |language, tier| {
             let runtimes = self.runtimes();
             let mut all = runtimes.iter().map(|runtime| runtime.runs(language, tier));
-            all.find(|runs| *runs != Runs::Not).unwrap_or(Runs::Not)
+            all.find(|runs| *runs != RunsIn::Nowhere)
+                .unwrap_or(RunsIn::Nowhere)
         };
         let decided = decision::decide(policy, request, run_id.clone(), runs);
-        let held = match decided {
-            Ok(permit) => match self.runtime_for(&permit)?.holds(&permit) {
+        let decided = match decided {
+            Ok(permit) => match self.runtime_for(&permit)?.can_enforce(&permit) {
                 Ok(()) => Ok(permit),
                 Err(refusal) => Err(refusal),
             },
             Err(refusal) => Err(refusal),
         };
-        match &held {
-            Ok(_) => self.audit.probe()?,
+        match &decided {
+            Ok(_) => self.audit.check_writable()?,
             Err(refusal) => {
-                let asked = audit::Asked {
+                let asked = audit::RunInfo {
                     run_id: &run_id,
-                    world: &asked.world,
-                    chat: &asked.chat,
-                    skill: asked.subject.skill_name(),
-                    script: asked.subject.name(),
+                    tenant: &asked.tenant,
+                    session: &asked.session,
+                    skill: asked.target.skill_name(),
+                    script: asked.target.name(),
                     args: &asked.args,
                     grants: &asked.grants,
                 };
@@ -216,12 +223,12 @@ impl Host {
                     .write(&Event::refused(&asked, refusal.message.clone()))?;
             }
         }
-        Ok(held)
+        Ok(decided)
     }
 
-    /// Answers a question by its id, and decides in the order of its scripts.
+    /// Answers a question by its id; returns a decision for each of its scripts, in their order.
     ///
-    /// A question is answered once. One that is unknown, expired or already answered is an error, and so is
+    /// A question can be answered once. An unknown, expired or already answered question is an error, and so is
     /// an answer that cannot be recorded; nothing runs then.
     pub fn answer(&self, question: &str, answer: Answer) -> Result<Vec<Decision>, AnswerError> {
         self.expire()?;
@@ -231,7 +238,7 @@ impl Host {
             return Ok(self.refuse_all(open.permits(), &why, APPROVAL_HINT)?);
         }
         if open.is_outdated() {
-            let why = "something in the skill changed after the question was asked";
+            let why = "the skill changed while the question was open";
             return Ok(self.refuse_all(open.permits(), why, "ask again")?);
         }
         for permit in open.permits() {
@@ -246,31 +253,31 @@ impl Host {
         Ok(permits.map(Decision::Permitted).collect())
     }
 
-    /// Closes a question with no because nobody can be asked, or nobody answers; `why` is recorded.
+    /// Closes a question with no because no person can be asked, or none answers; `why` is recorded.
     pub fn decline(&self, question: &str, why: &str) -> Result<Vec<Decision>, AnswerError> {
-        let open = self.approvals.take_late(question)?;
+        let open = self.approvals.take_any(question)?;
         let refused = self.refuse_all(open.permits(), why, APPROVAL_HINT)?;
         self.expire()?;
         Ok(refused)
     }
 
-    /// The questions that wait for an answer, the oldest first.
+    /// The open questions, the oldest first.
     pub fn questions(&self) -> Result<Vec<Question>, Error> {
         self.expire()?;
-        Ok(self.approvals.open())
+        Ok(self.approvals.pending())
     }
 
-    /// Forgets what was approved for a conversation.
-    pub fn end_session(&self, world: &str, chat: &str) {
-        self.approvals.end_session(world, chat);
+    /// Forgets what was approved for a session.
+    pub fn end_session(&self, tenant: &str, session: &str) {
+        self.approvals.end_session(tenant, session);
     }
 
-    /// What people have said yes to.
+    /// What people have approved.
     pub fn approvals(&self) -> &Approvals {
         &self.approvals
     }
 
-    /// Records what came of questions whose time has passed.
+    /// Closes expired questions and records their refusals.
     fn expire(&self) -> Result<(), Error> {
         for open in self.approvals.take_expired() {
             self.refuse_all(open.permits(), "nobody answered in time", APPROVAL_HINT)?;
@@ -288,26 +295,26 @@ impl Host {
         for permit in permits {
             let message = format!("{} was not approved: {why}", permit.title());
             self.audit
-                .write(&Event::refused(&permit.asked(), message.clone()))?;
+                .write(&Event::refused(&permit.run_info(), message.clone()))?;
             let refusal = Refusal::new(Check::Approval, message).hint(hint);
             refused.push(Decision::Refused(refusal));
         }
         Ok(refused)
     }
 
-    /// Runs what was permitted and waits for its end. Dropping the future stops the script at once, and
-    /// returns when it has stopped; a file call that hangs in the kernel is waited for no longer than a second.
+    /// Runs what was permitted and waits until it has ended. Dropping the future stops the script immediately and
+    /// blocks until it has stopped, at most a second if a file call hangs in the kernel.
     pub async fn run(&self, permit: Permit) -> Result<Outcome, Error> {
         self.run_live(permit, Live::default()).await
     }
 
-    /// Like [`Host::run`], connected to the outside while it goes on.
+    /// Like [`Host::run`], with live input and output and a way to stop the script.
     pub async fn run_live(&self, permit: Permit, live: Live) -> Result<Outcome, Error> {
         let runtime = self.runtime_for(&permit)?;
         if approval::is_outdated(&permit) {
             let error = Error::Changed(permit.title());
             self.audit
-                .write(&Event::refused(&permit.asked(), error.to_string()))?;
+                .write(&Event::refused(&permit.run_info(), error.to_string()))?;
             return Err(error);
         }
         self.audit.write(&Event::started(&permit))?;
@@ -333,7 +340,7 @@ impl Host {
     pub fn abort_runs(&self) {
         let running = std::mem::take(&mut *self.running());
         for permit in running.values() {
-            // The process ends; there is nobody left to tell.
+            // The process is about to end, so an error cannot be reported.
             let _ = self.audit.write(&Event::aborted(permit));
         }
     }
@@ -342,19 +349,20 @@ impl Host {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until nothing is left of the scratch directories of runs that ended, and of those that
-    /// killed processes left, unless those are very large; returns why one stays behind.
+    /// Waits until the scratch directories of finished runs are removed, and the smaller ones that killed processes left
+    /// behind. It waits at most 10 seconds; the next process removes the rest. Returns why
+    /// a directory could not be removed.
     ///
     /// For a process that is about to end without dropping its host.
     pub async fn clean_up(&self) -> Option<String> {
-        let mut stays = None;
-        for runtime in self.runtimes() {
-            stays = runtime.clean_up().await.or(stays);
-        }
-        stays.map(|why| format!("a scratch directory was not removed: {why}"))
+        let [python, javascript, native] = self.runtimes().map(Runtime::clean_up);
+        // At the same time, so that the wait is not three times as long.
+        let (python, javascript, native) = tokio::join!(python, javascript, native);
+        let failed = native.or(javascript).or(python);
+        failed.map(|why| format!("a scratch directory was not removed: {why}"))
     }
 
-    /// The runtimes as they stand on this machine.
+    /// The state of each wasm runtime on this machine.
     pub fn runtimes_state(&self) -> Result<Vec<RuntimeState>, Error> {
         Ok(vec![
             self.python.state()?,
@@ -363,28 +371,28 @@ impl Host {
         ])
     }
 
-    /// Compiles the runtimes for this machine ahead of their first use; returns what went wrong
-    /// without making them unusable.
+    /// Compiles the runtimes for this machine ahead of their first use; returns a warning if they can be used
+    /// but not stored.
     pub async fn prepare(&self) -> Result<Option<String>, Error> {
-        let mut wrong = self.typescript.prepare().await?;
+        let mut warning = self.typescript.prepare().await?;
         for runtime in self.runtimes() {
-            wrong = runtime.prepare().await?.or(wrong);
+            warning = runtime.prepare().await?.or(warning);
         }
-        Ok(wrong)
+        Ok(warning)
     }
 
-    /// The runtime of what was permitted, by name, if it has yet to be compiled for this machine.
+    /// The name of the runtime that a permit needs, if it is not yet compiled for this machine.
     pub fn unprepared_for(&self, permit: &Permit) -> Result<Option<&'static str>, Error> {
         let runtime = self.runtime_for(permit)?;
         Ok((!runtime.is_prepared()?).then(|| runtime.name()))
     }
 
-    /// Like [`Host::prepare`], for what was permitted alone.
+    /// Like [`Host::prepare`], for the runtime that a permit needs.
     pub async fn prepare_for(&self, permit: &Permit) -> Result<Option<String>, Error> {
         self.runtime_for(permit)?.prepare().await
     }
 
-    /// What this machine offers to native scripts; tried once.
+    /// What this machine offers to native scripts; probed once.
     pub fn native_state(&self) -> NativeState {
         self.native.state()
     }
@@ -394,44 +402,44 @@ impl Host {
     }
 
     fn runtime_for(&self, permit: &Permit) -> Result<&dyn Runtime, Error> {
-        let script = match &permit.subject {
+        let script = match &permit.target {
             Checked::Script(script) => &script.script,
             Checked::Command(_) => return Ok(&self.native),
         };
         let (language, tier) = (script.language(), permit.tier);
-        let runs = |runtime: &&dyn Runtime| runtime.runs(language, tier) != Runs::Not;
+        let runs = |runtime: &&dyn Runtime| runtime.runs(language, tier) != RunsIn::Nowhere;
         let runtime = self.runtimes().into_iter().find(runs);
-        runtime.ok_or_else(|| Error::Sandbox("its runtime is gone".into()))
+        runtime.ok_or_else(|| Error::Sandbox("no runtime executes this script".into()))
     }
 }
 
-/// What to do about a missing yes.
+/// What to do about a missing approval.
 const APPROVAL_HINT: &str =
-    "approve it, or set approval = \"never\" for this skill in skillrun.toml if no person has to";
+    "ask again and approve it; a policy with approval = \"never\" for this skill asks nobody";
 
-/// Permits that need one person's yes.
+/// Permits that share one question.
 struct Waiting {
-    /// Where their answers belong.
-    places: Vec<usize>,
+    /// The indices of their requests.
+    indices: Vec<usize>,
     permits: Vec<Permit>,
-    approval: Approval,
+    approval: ApprovalMode,
 }
 
 impl Waiting {
     fn belongs_with(&self, permit: &Permit) -> bool {
-        let of = |permit: &Permit| (approval::session(permit), permit.workspace_path());
+        let of = |permit: &Permit| (approval::session_key(permit), permit.workspace_path());
         self.permits.first().map(of) == Some(of(permit))
     }
 }
 
-/// Records a run whose future was dropped, or that the host failed at.
+/// Records a run as aborted if its future was dropped or the host failed.
 struct Running<'a> {
     host: &'a Host,
     permit: &'a Permit,
 }
 
 impl Running<'_> {
-    /// Notes that the run has ended; tells whether its end is still to be recorded.
+    /// Marks the run as ended; returns whether its end has yet to be recorded.
     fn ended(&self) -> bool {
         let ended = self.host.running().remove(&self.permit.run_id);
         ended.is_some()
@@ -441,7 +449,7 @@ impl Running<'_> {
 impl Drop for Running<'_> {
     fn drop(&mut self) {
         if self.ended() {
-            // The caller is gone; there is nobody left to tell.
+            // The caller is gone, so an error cannot be reported.
             let _ = self.host.audit.write(&Event::aborted(self.permit));
         }
     }
@@ -462,7 +470,7 @@ fn outcome(permit: &Permit, runtime: &str, ended: Ended) -> Outcome {
     for (name, kept) in [("stdout", &stdout), ("stderr", &stderr)] {
         if kept.truncated {
             warnings.push(format!(
-                "{name} of `{}` was cut at {}: it wrote {} bytes",
+                "{name} of `{}` was cut at {}: it wrote {} bytes (raise the limit with --max-output)",
                 show(permit.script()),
                 crate::limits::show_bytes(permit.limits.output),
                 kept.total
@@ -471,7 +479,7 @@ fn outcome(permit: &Permit, runtime: &str, ended: Ended) -> Outcome {
     }
     if status == Status::TimedOut {
         warnings.push(format!(
-            "`{}` was stopped at its time limit of {}",
+            "`{}` was stopped at its time limit of {} (raise it with --timeout)",
             show(permit.script()),
             crate::limits::show_duration(permit.limits.time)
         ));
@@ -507,7 +515,7 @@ fn text(kept: Kept) -> String {
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// Milliseconds to the microsecond: more digits are noise.
+/// Milliseconds, rounded to the microsecond: more digits are noise.
 fn round(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e3
 }

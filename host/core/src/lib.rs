@@ -1,7 +1,7 @@
-//! Runs the scripts of agent skills contained.
+//! Runs the scripts of agent skills in a sandbox.
 //!
-//! A script runs only by a [`Permit`], and only a decision under a [`Policy`] makes one. What the
-//! script did is an [`Outcome`], however badly it ended; what the host failed at is an [`Error`].
+//! A script runs only with a [`Permit`], and only a decision under a [`Policy`] creates one. What the
+//! script did is an [`Outcome`], however badly it ended; a failure of the host is an [`Error`].
 //!
 //! ```no_run
 //! use skillrun::{Approvals, AuditLog, Decision, Host, Policy, Request, Settings, Skill};
@@ -10,13 +10,13 @@
 //! let audit = AuditLog::file("/var/log/agent/skillrun.jsonl");
 //! let cache = "/var/cache/agent".into();
 //! let approvals = Approvals::file("/var/lib/agent/approvals.db");
-//! let host = Host::new(Settings { cache, audit, approvals, sealed: vec![], slots: Some(32) });
+//! let host = Host::new(Settings { cache, audit, approvals, protected: vec![], slots: Some(32) });
 //! let skill = Skill::load("skills/word-count")?.into();
 //! let args = vec!["README.md".to_owned()];
 //! let request = Request { args, workspace: Some(".".into()), ..Request::new(&skill, "count.py") };
 //! match host.decide(&Policy::default(), request)? {
 //!     Decision::Permitted(permit) => println!("{}", host.run(permit).await?.stdout),
-//!     Decision::Open(question) => println!("somebody must be asked: {question:?}"), // then host.answer
+//!     Decision::Pending(question) => println!("a person must be asked: {question:?}"), // then host.answer
 //!     Decision::Refused(refusal) => eprintln!("{refusal}"),
 //!     _ => {}
 //! }
@@ -24,21 +24,22 @@
 //! # }
 //! ```
 //!
-//! The parts, in the order in which they depend on each other:
+//! The parts, roughly from the bottom up:
 //!
-//! | module | holds |
+//! | module | contents |
 //! |---|---|
-//! | `grant`, `limits`, `outcome` | what may be touched, how much, what came of it |
+//! | `grant`, `limits`, `outcome` | what may be touched, how much, and the result |
 //! | `skill` | a folder with a `SKILL.md`, its scripts, finding them |
-//! | `check`, `prompt` | what a skill is worth before it runs, and how a model is told of it |
+//! | `check`, `prompt` | findings about a skill before it runs, and its description for a model |
+//! | `ownership` | whether another user may write a file |
 //! | `walk` | opening a path that a person named, without links that a script could have made |
 //! | `policy`, `request`, `decision` | what is allowed, what is wanted, whether it may run |
 //! | `approval` | what a person is asked, and what was approved |
-//! | `audit` | the record of runs and refusals, and whether it is as it was written |
+//! | `audit` | the record of runs and refusals, and its verification |
 //! | `runtime` | what executes a script, behind one interface |
 //! | `host` | one run from decision to outcome |
 //! | `load` | a skill as an agent loads it |
-//! | `expand` | markers in what a model writes |
+//! | `expand` | markers in a model's output |
 
 mod approval;
 mod audit;
@@ -55,6 +56,7 @@ mod host;
 mod limits;
 mod load;
 mod outcome;
+pub mod ownership;
 mod policy;
 mod programs;
 pub mod prompt;
@@ -67,11 +69,11 @@ mod utf8;
 pub mod walk;
 
 pub use approval::{
-    Answer, AnswerError, Approvals, Approved, AskedScript, Change, ChangedFile, Question,
+    Answer, AnswerError, Approvals, AskedScript, Change, ChangedFile, Question, StoredApproval,
 };
 pub use audit::{
-    AuditFiles, AuditFilter, AuditFinding, AuditLine, AuditLog, AuditTime, AuditWrong, LineHash,
-    NoAuditTime, NoLineHash, Verification, VerifiedFile,
+    AuditFiles, AuditFilter, AuditFinding, AuditFindingKind, AuditLine, AuditLog, AuditTime,
+    AuditTimeError, LineHash, LineHashError, Verification, VerifiedFile,
 };
 pub use check::check;
 pub use decision::{Check, Decision, Permit, Refusal};
@@ -82,13 +84,15 @@ pub use grant::{Grant, GrantError};
 pub use host::{Host, RuntimeState, Settings};
 pub use limits::{LimitError, Limits, parse_bytes, parse_duration, show_bytes, show_duration};
 pub use load::Load;
-pub use outcome::{Enforcement, Hold, Isolation, Outcome, Status, TRUNCATION_MARKER, Usage};
+pub use outcome::{
+    Enforcement, Isolation, LimitEnforcement, Outcome, Status, TRUNCATION_MARKER, Usage,
+};
 pub use policy::{
-    Approval, EffectiveRules, Native, Policy, PolicyError, PolicyFile, PolicyPart, Trust,
+    ApprovalMode, EffectiveRules, NativeMode, Policy, PolicyError, PolicyFile, PolicyPart, Trust,
     TrustError, TrustedPolicies, TrustedPolicy,
 };
 pub use ran::Ran;
-pub use request::{AskedBy, Paths, Request, Subject, Tier};
+pub use request::{Paths, Request, RequestedBy, Target, Tier};
 pub use runtime::native::NativeState;
 pub use runtime::{Chunk, Live, Stream};
 pub use skill::{

@@ -1,9 +1,8 @@
 //! How much a run may use.
 //!
-//! Every limit has a value: none is absent because nobody set it. The defaults suit a script that an agent waits
-//! for; the ranges keep a typing error from switching a limit off.
+//! Every limit has a value, also if none was set. The defaults suit a script that an agent waits for. Time, memory,
+//! output and processes have ranges, which keep a typing error from disabling these limits.
 
-use std::fmt;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -26,21 +25,21 @@ pub struct Limits {
     pub scratch: u64,
     /// Bytes by which a script may grow the directories it was granted for writing.
     pub disk: u64,
-    /// Files and directories open at once.
+    /// Files and directories open at the same time.
     pub open_files: u32,
-    /// Processes and threads at once; the sandbox of a WASI interpreter has none.
+    /// Processes and threads at the same time, in the native tier; a WASI interpreter has none.
     pub processes: u32,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            // What an agent will wait for without doubting that the tool still works.
+            // As long as an agent waits before it assumes that the tool hangs.
             time: Duration::from_secs(30),
             fuel: None,
             // Twice what the heaviest pure-Python script of the surveyed skills needed.
             memory: 256 * MIB,
-            // More than any model reads; a script with more to say writes a file.
+            // More than any model reads; a script with more output writes a file.
             output: 10 * MIB,
             arguments: 10 * MIB,
             scratch: 64 * MIB,
@@ -54,13 +53,13 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The times that may be asked for.
+    /// The range of the time limit.
     pub const TIME: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(600);
-    /// The amounts of memory that may be asked for. An interpreter alone takes about 40 MiB; wasm ends at 4 GiB.
+    /// The range of the memory limit. An interpreter alone takes about 40 MiB; wasm can address 4 GiB.
     pub const MEMORY: RangeInclusive<u64> = 64 * MIB..=4096 * MIB;
-    /// The amounts of kept output that may be asked for.
+    /// The range of the output limit.
     pub const OUTPUT: RangeInclusive<u64> = 1024..=1024 * MIB;
-    /// The numbers of processes that may be asked for.
+    /// The range of the limit on processes.
     pub const PROCESSES: RangeInclusive<u32> = 1..=4096;
 
     /// Checks each limit against its range.
@@ -104,14 +103,14 @@ impl Limits {
     }
 }
 
-/// Why a text or a value is no limit.
+/// Why a text or a value is not a valid limit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct LimitError(String);
 
 impl LimitError {
-    fn out_of_range(what: &str, got: String, least: &str, most: &str) -> Self {
-        Self(format!("{what} `{got}` is out of range: {least} to {most}"))
+    fn out_of_range(what: &str, got: String, min: &str, max: &str) -> Self {
+        Self(format!("{what} `{got}` is out of range: {min} to {max}"))
     }
 }
 
@@ -152,7 +151,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, LimitError> {
         _ => return Err(bad()),
     };
     let bytes = number * factor;
-    // Beyond 2^53 a float no longer counts single bytes, and no machine has them.
+    // Beyond 2^53, a float no longer represents every integer, and no machine has that many bytes.
     if bytes > (1u64 << 53) as f64 {
         return Err(bad());
     }
@@ -185,17 +184,6 @@ pub fn show_bytes(bytes: u64) -> String {
         }
     }
     format!("{bytes}")
-}
-
-impl fmt::Display for Limits {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "time {}, memory {}",
-            show_duration(self.time),
-            show_bytes(self.memory)
-        )
-    }
 }
 
 #[cfg(test)]
@@ -236,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_is_read_back() {
+    fn printed_values_parse_to_the_same_values() {
         for bytes in [1, 1024, 1536, 64 * MIB, 1024 * MIB, 12_345_678] {
             assert_eq!(parse_bytes(&show_bytes(bytes)), Ok(bytes));
         }

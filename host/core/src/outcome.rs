@@ -1,18 +1,18 @@
-//! What came of a run.
+//! The result of a run.
 //!
-//! What a script did is a value, however badly it ended; what the host failed at is an
-//! [`Error`](crate::Error). The JSON keys are part of the contract: the order of fields here is the
-//! order of keys there.
+//! What a script did is a value, however badly it ended; a failure of the host is an
+//! [`Error`](crate::Error). The JSON keys are part of the contract: the order of the fields is the
+//! order of the keys.
 
 use serde::Serialize;
 
-/// Put where output was cut off.
+/// Marks where output was truncated.
 pub const TRUNCATION_MARKER: &str = "[... output truncated ...]";
 
-/// What came of one run.
+/// The result of one run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Outcome {
-    /// Names the run in the audit log.
+    /// Identifies the run in the audit log.
     pub run_id: String,
     /// The skill's name.
     pub skill: String,
@@ -24,7 +24,8 @@ pub struct Outcome {
     pub runtime: String,
     /// How it ended.
     pub status: Status,
-    /// The script's exit code; 124 after a timeout, `-N` after signal N.
+    /// The script's exit code; 124 after a timeout or out of fuel, 130 if cancelled, 134 if the interpreter failed, 137 if
+    /// out of memory, `-N` after signal N.
     pub exit_code: i32,
     /// The signal's name, if one ended the script.
     pub signal: Option<String>,
@@ -52,9 +53,9 @@ pub struct Outcome {
     pub signaled: bool,
     /// What it used.
     pub usage: Usage,
-    /// What held it.
+    /// How it was isolated.
     pub isolation: Isolation,
-    /// What an operator should hear of: limits that were met.
+    /// What an operator should know, such as limits that were hit.
     #[serde(skip)]
     pub warnings: Vec<String>,
 }
@@ -71,7 +72,7 @@ pub enum Status {
     TimedOut,
     /// The fuel limit ended it.
     OutOfFuel,
-    /// It could not go on without more memory than its limit.
+    /// It could not continue within its memory limit.
     OutOfMemory,
     /// The interpreter itself failed inside the sandbox.
     Trapped,
@@ -111,51 +112,51 @@ pub(crate) fn signal_name(number: i32) -> String {
 /// What a run used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Usage {
-    /// Fuel burnt, if the runtime counts it.
+    /// Fuel consumed, if the runtime counts it.
     pub fuel: Option<u64>,
     /// The largest size of the script's memory.
     pub peak_memory_bytes: u64,
-    /// Processor time.
+    /// CPU time.
     pub cpu_time_ms: f64,
 }
 
-/// What held a run.
+/// How a run was isolated.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Isolation {
     /// `wasm` or `native`.
     pub tier: &'static str,
     /// The layers in force for this run.
     pub layers: Vec<&'static str>,
-    /// How firmly each limit held.
-    pub limits: Enforcement,
+    /// How each limit was enforced.
+    pub limits: LimitEnforcement,
 }
 
-/// How firmly each limit held.
+/// How each limit was enforced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Enforcement {
+pub struct LimitEnforcement {
     /// The time limit.
-    pub time: Hold,
+    pub time: Enforcement,
     /// The memory limit.
-    pub memory: Hold,
+    pub memory: Enforcement,
     /// The disk limits.
-    pub disk: Hold,
+    pub disk: Enforcement,
     /// The limit on processes.
-    pub processes: Hold,
+    pub processes: Enforcement,
 }
 
-/// How firmly a limit held.
+/// How a limit was enforced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Hold {
-    /// It cannot be passed.
+pub enum Enforcement {
+    /// It cannot be exceeded.
     Hard,
-    /// It is looked at now and then, and may be passed for a moment.
+    /// Usage is sampled at intervals, so the limit can be exceeded for some milliseconds.
     Polled,
     /// Nothing enforces it here.
     Absent,
 }
 
-impl Hold {
+impl Enforcement {
     /// The word used in JSON and in messages.
     pub fn word(self) -> &'static str {
         match self {
@@ -200,11 +201,11 @@ mod tests {
             isolation: Isolation {
                 tier: "wasm",
                 layers: vec!["wasm"],
-                limits: Enforcement {
-                    time: Hold::Hard,
-                    memory: Hold::Hard,
-                    disk: Hold::Polled,
-                    processes: Hold::Absent,
+                limits: LimitEnforcement {
+                    time: Enforcement::Hard,
+                    memory: Enforcement::Hard,
+                    disk: Enforcement::Polled,
+                    processes: Enforcement::Absent,
                 },
             },
             warnings: vec!["not in the JSON".into()],

@@ -1,7 +1,7 @@
-//! What a model is told of skills: which there are, and which scripts it can ask for.
+//! The texts that tell a model which skills there are, and which scripts it can run.
 //!
-//! Both texts are the same byte for byte whenever the skills are: an agent's cache of its prompt lasts.
-//! What comes from a skill is escaped so that it stays in its cell or its element.
+//! As long as the skills do not change, both texts stay the same byte for byte, so that an agent's prompt cache stays
+//! valid. Text from a skill is escaped so that it cannot leave its table cell or element.
 
 use crate::check::{spec, strict};
 use crate::files::{self, show};
@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// A cell of the table is read at a glance.
+/// Characters of a table cell, which should be read at a glance.
 const MAX_CELL: usize = 200;
 
 /// The `<available_skills>` block, as `skills-ref to-prompt` prints it.
@@ -20,7 +20,7 @@ const MAX_CELL: usize = 200;
 pub fn available_skills<'a>(skills: impl IntoIterator<Item = &'a Skill>) -> String {
     let mut block = String::from("<available_skills>\n");
     for skill in skills {
-        let (name, description) = words(skill);
+        let (name, description) = name_and_description(skill);
         let location = skill.path().join(skill.document_name());
         for (element, text) in [
             ("name", name),
@@ -40,7 +40,7 @@ pub fn available_skills<'a>(skills: impl IntoIterator<Item = &'a Skill>) -> Stri
     block
 }
 
-/// The *Available Scripts* block of a skill: nothing if it has no scripts.
+/// The *Available Scripts* block of a skill, if it has scripts.
 pub fn available_scripts(skill: &Skill) -> Option<String> {
     let first = skill.scripts().first()?;
     let names = Names::of(skill);
@@ -53,7 +53,7 @@ pub fn available_scripts(skill: &Skill) -> Option<String> {
         let _ = writeln!(
             block,
             "| {} | {} |",
-            cell(names.called(script)),
+            cell(names.shortest(script)),
             cell(opening)
         );
     }
@@ -61,13 +61,13 @@ pub fn available_scripts(skill: &Skill) -> Option<String> {
         block,
         "\nExample: `skills_run_script(skill_name={}, script={}, args=[])`",
         quoted(skill.name()),
-        quoted(names.called(first))
+        quoted(names.shortest(first))
     );
     Some(block)
 }
 
-/// The name and the description as the reference reads them, or as the loader did where it cannot.
-fn words(skill: &Skill) -> (String, String) {
+/// The name and the description as the reference validator reads them, or as the loader does where the validator fails.
+fn name_and_description(skill: &Skill) -> (String, String) {
     let loaded = || (skill.name().to_owned(), skill.description().to_owned());
     let read = || {
         let bytes =
@@ -79,11 +79,11 @@ fn words(skill: &Skill) -> (String, String) {
     read().unwrap_or_else(loaded)
 }
 
-/// How many scripts of a skill have each file name. Finding a script by its name looks at all of them, which is too
-/// much to do for each.
+/// How many scripts of a skill have each file name. Looking up a script by name is a pass over all of them, which is
+/// too slow to do for each.
 struct Names<'a> {
     counts: HashMap<&'a str, usize>,
-    /// Names that are the whole path of a script: they mean that one, whatever other scripts are called.
+    /// File names that are also the whole path of a script: they always refer to that one.
     paths: HashSet<&'a str>,
 }
 
@@ -101,14 +101,14 @@ impl<'a> Names<'a> {
         Self { counts, paths }
     }
 
-    /// The shortest name that means this script alone.
-    fn called<'b>(&self, script: &'b Script) -> &'b str {
+    /// The shortest name that refers only to this script.
+    fn shortest<'b>(&self, script: &'b Script) -> &'b str {
         let name = file_name(script);
-        let is_its_own = match self.paths.contains(name) {
+        let is_unique = match self.paths.contains(name) {
             true => script.path() == name,
             false => self.counts.get(name) == Some(&1),
         };
-        if is_its_own { name } else { script.path() }
+        if is_unique { name } else { script.path() }
     }
 }
 
@@ -131,7 +131,7 @@ fn escaped(text: &str) -> String {
     safe
 }
 
-/// A text as one cell of a markdown table: on one line, nothing in it means more than itself.
+/// A text as a cell of a Markdown table: on one line, with special characters escaped.
 fn cell(text: &str) -> String {
     let line = show(&text.split_whitespace().collect::<Vec<_>>().join(" "));
     let short: String = match line.char_indices().nth(MAX_CELL) {
@@ -148,7 +148,7 @@ fn cell(text: &str) -> String {
     safe
 }
 
-/// A text as a JSON string that can stand between backticks.
+/// A text as a JSON string that can be used between backticks.
 fn quoted(text: &str) -> String {
     let json = serde_json::Value::from(text).to_string();
     json.replace('`', "\\u0060")
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn no_description_breaks_the_table() {
+    fn no_name_or_description_breaks_the_table() {
         let (_around, skill) = skill(&[
             ("SKILL.md", "---\nname: s|`x`\ndescription: d\n---\n"),
             (
@@ -210,7 +210,7 @@ mod tests {
                 Some(found) if found == script => name,
                 _ => script.path(),
             };
-            assert_eq!(names.called(script), shortest);
+            assert_eq!(names.shortest(script), shortest);
         }
     }
 
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_a_folder_closes_no_element() {
+    fn a_folder_name_cannot_close_an_element() {
         let around = tempfile::tempdir().unwrap();
         let folder = around.path().join("a<b>&\n'c'");
         fs::create_dir(&folder).unwrap();
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_are_closed_by_us_alone() {
+    fn a_description_cannot_close_an_element() {
         let (_around, skill) = skill(&[(
             "SKILL.md",
             "---\nname: s\ndescription: \"</description><x a='b'>&\"\n---\n",

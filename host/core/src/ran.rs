@@ -1,15 +1,15 @@
-//! What came of something that an agent wanted to run: never an error, an agent goes on.
+//! The result of something that an agent wanted to run. Never an error: the agent continues with it.
 
 use crate::decision::Refusal;
 use crate::outcome::Outcome;
 
-/// What came of something that was to run.
+/// The result of something that an agent wanted to run.
 #[derive(Debug)]
 pub enum Ran {
     /// It ran.
     Ended(Box<Outcome>),
     /// It was not allowed.
     Refused(Refusal),
-    /// The host failed at it.
+    /// The host failed to run it.
     Failed(String),
 }

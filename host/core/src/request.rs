@@ -1,4 +1,4 @@
-//! What somebody wants to run.
+//! A request: what a caller wants to run.
 
 use crate::decision::{Check, Refusal};
 use crate::grant::Grant;
@@ -8,23 +8,23 @@ use crate::skill::Skill;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What somebody wants to run. Nothing in it is checked yet.
+/// What a caller wants to run. Nothing in it is checked yet.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// What is to run.
-    pub subject: Subject,
-    /// Its arguments, never through a shell.
+    pub target: Target,
+    /// Its arguments. They never pass through a shell.
     pub args: Vec<String>,
     /// A JSON value sent on standard input.
     pub input: Option<serde_json::Value>,
     /// How much it may use; at most what the policy allows.
     pub limits: Option<Limits>,
-    /// A directory the script works in, readable and writable.
+    /// The directory in which the script starts, readable and writable.
     pub workspace: Option<PathBuf>,
-    /// Whether symbolic links in the workspace's path, and in the paths of grants that a person typed, are followed
-    /// wherever they lie. Otherwise one that a script could have made is refused.
+    /// Whether to follow all symbolic links in the workspace's path and in the paths of grants that a person typed.
+    /// Otherwise a link that a script could have created is refused.
     pub follow: bool,
-    /// What it may touch besides; each must be in the policy.
+    /// What else it may touch; each grant must be in the policy.
     pub grants: Vec<Grant>,
     /// Variables with their values; each needs `env:NAME` in the policy.
     pub env: Vec<(String, String)>,
@@ -32,40 +32,40 @@ pub struct Request {
     pub paths: Paths,
     /// Where it should run.
     pub tier: Tier,
-    /// Who asks for it.
-    pub asked_by: AskedBy,
+    /// Who requests it.
+    pub requested_by: RequestedBy,
     /// The tenant, for approvals and the audit log.
-    pub world: String,
-    /// The conversation, for approvals and the audit log.
-    pub chat: String,
+    pub tenant: String,
+    /// The session, for approvals and the audit log.
+    pub session: String,
 }
 
 impl Request {
-    /// A request of an agent to run `script` of `skill`, with nothing else.
+    /// A request by an agent to run `script` of `skill`, without arguments or grants.
     pub fn new(skill: &Arc<Skill>, script: impl Into<String>) -> Self {
-        Self::of(Subject::Script {
+        Self::of(Target::Script {
             skill: Arc::clone(skill),
             script: script.into(),
         })
     }
 
-    /// The same of a person, whose own yes it is.
+    /// The same by a person. Typing it counts as the person's approval.
     pub fn typed(skill: &Arc<Skill>, script: impl Into<String>) -> Self {
         Self {
-            asked_by: AskedBy::Person,
+            requested_by: RequestedBy::Person,
             ..Self::new(skill, script)
         }
     }
 
-    /// A request of an agent to run a command of this machine, with nothing else.
+    /// A request by an agent to run a command of this machine, without arguments or grants.
     pub fn command(name: impl Into<String>) -> Self {
-        Self::of(Subject::Command(name.into()))
+        Self::of(Target::Command(name.into()))
     }
 
-    pub(crate) fn of(subject: Subject) -> Self {
+    pub(crate) fn of(target: Target) -> Self {
         Self {
-            asked_by: AskedBy::Agent,
-            subject,
+            requested_by: RequestedBy::Agent,
+            target,
             args: Vec::new(),
             input: None,
             limits: None,
@@ -75,36 +75,36 @@ impl Request {
             env: Vec::new(),
             paths: Paths::Real,
             tier: Tier::Auto,
-            world: String::new(),
-            chat: String::new(),
+            tenant: String::new(),
+            session: String::new(),
         }
     }
 
-    /// The same with all that a policy grants its subject and that this run can hold. `variable` tells the
-    /// values of granted variables.
+    /// The same with everything that a policy grants to its target and that can apply to this run. `variable` returns
+    /// the values of granted variables.
     #[must_use]
     pub fn with_all_grants(
         mut self,
         policy: &Policy,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Self {
-        // Deciding says why there are no rules, and records it.
-        let Ok(rules) = self.subject.rules(policy) else {
+        // If there are no rules, the decision reports and records why.
+        let Ok(rules) = self.target.rules(policy) else {
             return self;
         };
         let native = self.is_native();
         for grant in rules.grants() {
-            let of_skill = matches!(self.subject, Subject::Script { .. });
-            let holds = match grant {
+            let of_skill = matches!(self.target, Target::Script { .. });
+            let applies = match grant {
                 Grant::Write(path) if path.as_os_str() == Grant::SKILL => of_skill,
                 Grant::Read(_) | Grant::Write(_) => true,
                 Grant::Interpreter(_) => of_skill,
-                // Nothing on this machine tells hosts apart for native scripts.
+                // For native scripts, the network cannot be restricted to single hosts.
                 Grant::Net(..) => native && grant.is_whole_network(),
                 Grant::Native => of_skill && native,
                 Grant::Env(_) | Grant::Run(_) => false,
             };
-            if holds {
+            if applies {
                 self.grants.push(grant.clone());
             }
             if let Grant::Env(name) = grant
@@ -119,7 +119,7 @@ impl Request {
 
     /// Whether it will run in an interpreter of this machine.
     pub fn is_native(&self) -> bool {
-        let Subject::Script { skill, script } = &self.subject else {
+        let Target::Script { skill, script } = &self.target else {
             return true;
         };
         let script = skill.script(script);
@@ -133,7 +133,7 @@ impl Request {
 
 /// What is to run.
 #[derive(Debug, Clone)]
-pub enum Subject {
+pub enum Target {
     /// A script of a skill.
     Script {
         /// The skill.
@@ -143,64 +143,64 @@ pub enum Subject {
     },
     /// A command of this machine, by its name alone; it needs `run:NAME`.
     Command(String),
-    /// Nothing that could run: what was asked for, and why it is refused. Deciding records it.
-    Unclear {
-        /// What was asked for.
+    /// Nothing that can run: the requested name, and why it is refused. The decision records it.
+    Unresolved {
+        /// The requested name.
         name: String,
         /// Why it cannot run.
         refusal: Refusal,
     },
 }
 
-impl Subject {
-    /// What a policy says of it. A skill that one of its sections may be meant for, but does not cover, is refused.
+impl Target {
+    /// The rules of a policy for it. Refused if a section may be meant for this skill but does not cover it.
     pub fn rules<'p>(&self, policy: &'p Policy) -> Result<EffectiveRules<'p>, Refusal> {
         match self {
             Self::Script { skill, .. } => policy
                 .rules_for(skill)
                 .map_err(|why| Refusal::new(Check::Policy, why.message).hint(why.hint)),
-            // What holds for every skill holds for commands.
-            Self::Command(_) | Self::Unclear { .. } => Ok(policy.rules_for_commands()),
+            // The rules for every skill also apply to commands.
+            Self::Command(_) | Self::Unresolved { .. } => Ok(policy.rules_for_commands()),
         }
     }
 
-    /// The skill's name, if it is of one.
+    /// The skill's name; empty if there is no skill.
     pub(crate) fn skill_name(&self) -> &str {
         match self {
             Self::Script { skill, .. } => skill.name(),
-            Self::Command(_) | Self::Unclear { .. } => COMMANDS,
+            Self::Command(_) | Self::Unresolved { .. } => COMMANDS,
         }
     }
 
-    /// What was asked for, as it was.
+    /// The name as it was requested.
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Script { script, .. } => script,
-            Self::Command(name) | Self::Unclear { name, .. } => name,
+            Self::Command(name) | Self::Unresolved { name, .. } => name,
         }
     }
 }
 
-/// Stands where the name of a skill would be: no folder has this name.
+/// Replaces the name of a skill for commands: no folder has this name.
 pub(crate) const COMMANDS: &str = "";
 
-/// Who asks for a run.
+/// Who requests a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum AskedBy {
-    /// A program, or a model: the policy says when a person is asked.
+pub enum RequestedBy {
+    /// A program or a model: the policy decides when a person is asked.
     #[default]
     Agent,
-    /// A person, who typed it or has been asked elsewhere.
+    /// A person who typed it, or who was asked elsewhere.
     Person,
 }
 
 /// The paths that a script sees.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Paths {
-    /// Those of this machine: what a script prints is a path the caller can open.
+    /// Those of this machine: the caller can open the paths that a script prints.
     #[default]
     Real,
-    /// `/skill` and `/workspace`: nothing of this machine shows.
+    /// `/skill` and `/workspace`: paths of this machine are hidden.
     Virtual,
 }
 

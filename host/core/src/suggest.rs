@@ -1,14 +1,14 @@
-//! The nearest right word to a wrong one, for error messages.
+//! Finds the most similar known word to a misspelt one, for error messages.
 
 const MAX_CHARS: usize = 64;
 const MAX_CANDIDATES: usize = 2000;
 
-/// The candidate most like `wrong`, if one is near enough that the reader will agree.
+/// The candidate most similar to `wrong`, if it is similar enough to be a plausible correction.
 pub(crate) fn nearest<'a>(
     wrong: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    // Comparing takes the product of the lengths; a name this long was not mistyped by hand.
+    // A comparison takes time proportional to the product of the lengths; a name this long was not mistyped by hand.
     if wrong.chars().count() > MAX_CHARS {
         return None;
     }

@@ -1,13 +1,13 @@
-//! Text from bytes that come in pieces.
+//! Decodes text from bytes that arrive in pieces.
 
-/// Makes text of pieces that may cut characters in two; what is not UTF-8 is replaced.
+/// Decodes UTF-8 from pieces that may split characters; invalid bytes are replaced.
 #[derive(Debug, Default)]
 pub struct Utf8Decoder {
     rest: Vec<u8>,
 }
 
 impl Utf8Decoder {
-    /// The text up to the last whole character.
+    /// Adds bytes; returns the text up to the last whole character.
     pub fn decode(&mut self, bytes: &[u8]) -> String {
         self.rest.extend_from_slice(bytes);
         let mut text = String::with_capacity(self.rest.len());
@@ -26,7 +26,7 @@ impl Utf8Decoder {
         text
     }
 
-    /// What stands for a character that was never finished.
+    /// Returns a replacement character if the last character is incomplete.
     pub fn finish(&mut self) -> String {
         String::from_utf8_lossy(&std::mem::take(&mut self.rest)).into_owned()
     }
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn a_character_cut_in_two_is_whole_again() {
+    fn a_split_character_is_joined() {
         let (a, b) = "né".as_bytes().split_at(2);
         assert_eq!(decode(&[a, b]), "né");
         assert_eq!(decode(&[b"\xf0", b"\x9f", b"\x98", b"\x80!"]), "😀!");

@@ -19,36 +19,36 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 
-/// The kernel follows no more than these.
+/// The kernel follows no more links than this.
 const MAX_LINKS: usize = 40;
 
-/// Directories around one another; no path that the kernel takes has more.
+/// Nested directories; no path that the kernel accepts has more.
 const MAX_DEPTH: usize = 4096;
 
 /// Where links are followed if we are root ourselves.
 ///
 /// The files that a confined script of root creates belong to root as well, so their owner does not distinguish them
 /// from the system's own. These are directories where systems keep links (`/bin`, `/var/run`, `/etc/os-release`) and
-/// that nobody gives to a script. Common workspaces of root in containers (`/mnt`, `/srv`, `/opt`, `/home`, `/root`) are
-/// left out on purpose.
+/// that are never granted to a script. Common workspaces of root in containers (`/mnt`, `/srv`, `/opt`, `/home`, `/root`)
+/// are left out on purpose.
 const SYSTEM: [&str; 5] = ["/", "/etc", "/usr", "/usr/local", "/var"];
 
 /// The symbolic links that a walk follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Links {
-    /// Those that only the system can have made: they and every directory around them belong to root, and nobody
-    /// else may write there. For root itself, only those in a few directories of the system.
+    /// Those that only the system can have made: they and all their parent directories belong to root, and no other
+    /// user may write there. If we are root ourselves, only those in a few system directories.
     System,
-    /// All of them, because a person vouches for them.
+    /// All of them, because a person has allowed it.
     All,
 }
 
-/// What a path leads to, opened without the right to read or write it.
+/// The file or directory that a path leads to, opened without the right to read or write it.
 #[derive(Debug)]
 pub struct Walked {
     handle: OwnedFd,
     metadata: Metadata,
-    /// The directory that it was found in, and its name there; absent for `/`, `.` and `..`.
+    /// The directory it was found in, and its name there; `None` for `/`, `.` and `..`.
     pub(crate) found: Option<(OwnedFd, OsString)>,
 }
 
@@ -141,16 +141,18 @@ pub fn walk(path: &Path, links: Links) -> Result<Walked, WalkError> {
             if followed > MAX_LINKS {
                 return Err(Errno::LOOP.into());
             }
-            if links == Links::System && !is_systems(&folder, &found) {
+            if links == Links::System && !is_system_link(&folder, &found) {
                 let link = real_path(&folder)?.join(&name);
                 return Err(WalkError::Link {
                     // Only for the message.
-                    target: path.canonicalize().unwrap_or_else(|_| nowhere(&link)),
+                    target: path
+                        .canonicalize()
+                        .unwrap_or_else(|_| dangling_target(&link)),
                     last: rest.is_empty(),
                     link,
                 });
             }
-            // Read from the link that was checked, not from whatever has its name now.
+            // Read from the link that was checked: its name may belong to another file by now.
             let target = readlinkat(&handle, "", Vec::new())?.into_bytes();
             let target = PathBuf::from(OsString::from_vec(target));
             if target.is_absolute() {
@@ -172,25 +174,25 @@ pub fn walk(path: &Path, links: Links) -> Result<Walked, WalkError> {
 }
 
 impl Walked {
-    /// What it is.
+    /// Its metadata.
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
     }
 
-    /// Where it really is.
+    /// Its real path.
     pub fn real_path(&self) -> io::Result<PathBuf> {
         real_path(&self.handle)
     }
 
-    /// The directories that it lies in, the innermost first, up to `/`.
-    pub fn around(&self) -> io::Result<Vec<Metadata>> {
+    /// The metadata of its parent directories, the innermost first, up to `/`.
+    pub fn parents(&self) -> io::Result<Vec<Metadata>> {
         match &self.found {
-            Some((folder, _)) => upwards(folder),
-            None => upwards(open_folder(&self.handle, "..")?),
+            Some((folder, _)) => self_and_parents(folder),
+            None => self_and_parents(open_folder(&self.handle, "..")?),
         }
     }
 
-    /// Opens the same file for reading or writing, whatever has its name by now.
+    /// Opens the same file for reading or writing, even if its name leads elsewhere by now.
     pub fn open(&self, options: &OpenOptions) -> io::Result<File> {
         options.open(format!("/proc/self/fd/{}", self.handle.as_raw_fd()))
     }
@@ -200,8 +202,8 @@ impl Walked {
     }
 }
 
-/// The metadata of a directory and of those around it, the innermost first, up to `/`.
-pub fn upwards(folder: impl AsFd) -> io::Result<Vec<Metadata>> {
+/// The metadata of a directory and of its parents, the innermost first, up to `/`.
+pub fn self_and_parents(folder: impl AsFd) -> io::Result<Vec<Metadata>> {
     let id = |metadata: &Metadata| (metadata.dev(), metadata.ino());
     let root = id(&metadata(open_folder(CWD, "/")?)?);
     let mut folder = folder.as_fd().try_clone_to_owned()?;
@@ -213,7 +215,7 @@ pub fn upwards(folder: impl AsFd) -> io::Result<Vec<Metadata>> {
         if id(&next) == root && all.last().map(id) == Some(root) {
             return Ok(all);
         }
-        // No path is longer. A directory that was detached from the tree has no `/` above it.
+        // No path is deeper. A directory that was detached from the tree has no `/` above it.
         if all.len() > MAX_DEPTH {
             return Err(Errno::LOOP.into());
         }
@@ -222,8 +224,39 @@ pub fn upwards(folder: impl AsFd) -> io::Result<Vec<Metadata>> {
     }
 }
 
-/// Opens the directory that all names but the last lead to, if there is no link among them. `names` are in reverse
-/// order. This is the usual case, in one system call; where it fails, the walk finds out why.
+/// The real path of a file that may not exist yet, even behind dangling links.
+pub fn real(path: &Path) -> PathBuf {
+    real_with_links(path, &mut Vec::new())
+}
+
+/// Like [`real`], but also adds the real path of each link on the way to `links`.
+pub(crate) fn real_with_links(path: &Path, links: &mut Vec<PathBuf>) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut rest: Vec<OsString> = names(&path).collect();
+    let (mut real, mut followed) = (PathBuf::from("/"), 0);
+    while let Some(name) = rest.pop() {
+        if name == ".." {
+            real.pop();
+            continue;
+        }
+        real.push(&name);
+        if followed < MAX_LINKS
+            && let Ok(target) = real.read_link()
+        {
+            followed += 1;
+            links.push(real.clone());
+            match target.is_absolute() {
+                true => real = PathBuf::from("/"),
+                false => drop(real.pop()),
+            }
+            rest.extend(names(&target));
+        }
+    }
+    real
+}
+
+/// Opens the directory that all names but the last lead to, if none of them is a link. `names` are in reverse order.
+/// This handles the usual case in one system call; if it fails, the walk finds out why.
 fn without_links(start: &OwnedFd, names: &[OsString]) -> Option<OwnedFd> {
     let path: PathBuf = names.iter().skip(1).rev().collect();
     if path.as_os_str().is_empty() {
@@ -241,30 +274,33 @@ fn without_links(start: &OwnedFd, names: &[OsString]) -> Option<OwnedFd> {
 }
 
 /// Whether only the system can have created a link in `folder`.
-fn is_systems(folder: &OwnedFd, link: &Metadata) -> bool {
-    let Ok((around, place)) = upwards(folder).and_then(|all| Ok((all, real_path(folder)?))) else {
+fn is_system_link(folder: &OwnedFd, link: &Metadata) -> bool {
+    let Ok((folders, path)) =
+        self_and_parents(folder).and_then(|all| Ok((all, real_path(folder)?)))
+    else {
         return false;
     };
-    let around = around.iter().map(|folder| (folder.uid(), folder.mode()));
+    let folders = folders.iter().map(|folder| (folder.uid(), folder.mode()));
     let own = rustix::process::geteuid().as_raw();
-    is_trusted(own, link.uid(), around, &place)
+    is_trusted(own, link.uid(), folders, &path)
 }
 
-/// The rule for a link of `owner` in `place`, by the owners and modes of the directories around it.
+/// The rule for a link of `owner` in the directory `folder`: `folders` has the owners and modes of that directory and its
+/// parents.
 fn is_trusted(
     own: u32,
     owner: u32,
-    mut around: impl Iterator<Item = (u32, u32)>,
-    place: &Path,
+    mut folders: impl Iterator<Item = (u32, u32)>,
+    folder: &Path,
 ) -> bool {
     const ROOT: u32 = 0;
     owner == ROOT
-        && around.all(|(owner, mode)| owner == ROOT && mode & 0o022 == 0)
-        && (own != ROOT || SYSTEM.iter().any(|system| Path::new(system) == place))
+        && folders.all(|(owner, mode)| owner == ROOT && mode & 0o022 == 0)
+        && (own != ROOT || SYSTEM.iter().any(|system| Path::new(system) == folder))
 }
 
 /// The target of a dangling link, for a message.
-fn nowhere(link: &Path) -> PathBuf {
+fn dangling_target(link: &Path) -> PathBuf {
     let target = link.read_link().unwrap_or_default();
     let folder = link.parent().unwrap_or(Path::new("/"));
     folder.join(target)
@@ -313,6 +349,31 @@ mod tests {
         walk(path, links).map(|walked| walked.real_path().unwrap())
     }
 
+    /// A tree without a root, such as one that was detached from `/`, must not be followed for ever.
+    #[test]
+    fn parent_directories_are_followed_up_to_a_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = open_folder(CWD, folder.path()).unwrap();
+        let above = self_and_parents(&top).unwrap().len();
+        let mut inner = top;
+        let mut deepen = |count: usize| {
+            for _ in 0..count {
+                rustix::fs::mkdirat(&inner, "d", Mode::RWXU).unwrap();
+                inner = open_folder(&inner, "d").unwrap();
+            }
+            self_and_parents(&inner)
+        };
+        let max = MAX_DEPTH + 1;
+        assert_eq!(deepen(max - above).unwrap().len(), max);
+        let error = deepen(1).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(Errno::LOOP.raw_os_error()));
+        // `TempDir` cannot remove a tree this deep.
+        for _ in 0..=max - above {
+            inner = open_folder(&inner, "..").unwrap();
+            rustix::fs::unlinkat(&inner, "d", rustix::fs::AtFlags::REMOVEDIR).unwrap();
+        }
+    }
+
     #[test]
     fn a_path_without_links_leads_where_it_says() {
         let (_folder, top) = tree();
@@ -359,7 +420,7 @@ mod tests {
                      a script could have made"
                 ),
             ),
-            // `..` is where the link leads, not where it lies.
+            // `..` is the parent of the link's target, not of the link.
             (
                 "a/out/../a/file",
                 format!(
@@ -375,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_who_vouches_for_links_is_led_by_them() {
+    fn links_are_followed_if_a_person_allowed_it() {
         let (_folder, top) = tree();
         for (path, leads) in [
             ("a/out", "secret"),
@@ -402,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_told() {
+    fn a_missing_path_is_reported() {
         let (_folder, top) = tree();
         for (path, why) in [
             ("none", "no such file or directory"),
@@ -422,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_exchanged_for_a_link_again_and_again_never_leads_out() {
+    fn a_directory_swapped_with_a_link_repeatedly_never_leads_out() {
         use rustix::fs::{RenameFlags, renameat_with};
         use std::sync::atomic::{AtomicBool, Ordering};
         let (_folder, top) = tree();
@@ -451,10 +512,10 @@ mod tests {
         const ROOT: u32 = 0;
         const USER: u32 = 1000;
         let closed = (ROOT, 0o40755);
-        for (own, owner, around, place, trusted) in [
+        for (own, owner, folders, folder, trusted) in [
             (USER, ROOT, vec![closed], "/", true),
             (USER, ROOT, vec![closed; 3], "/usr/share", true),
-            // A user's link, in a user's directory, below one, or where others may write.
+            // A link of a user, in a directory of a user, below one, or where other users may write.
             (USER, USER, vec![closed], "/", false),
             (USER, ROOT, vec![(USER, 0o40755), closed], "/w", false),
             (
@@ -473,7 +534,7 @@ mod tests {
                 "/tmp/x",
                 false,
             ),
-            // Root's own scripts make links of root.
+            // The scripts of root create links that belong to root.
             (ROOT, ROOT, vec![closed], "/", true),
             (ROOT, ROOT, vec![closed; 2], "/var", true),
             (ROOT, ROOT, vec![closed; 2], "/srv", false),
@@ -481,19 +542,19 @@ mod tests {
             (ROOT, USER, vec![closed], "/", false),
         ] {
             assert_eq!(
-                is_trusted(own, owner, around.into_iter(), Path::new(place)),
+                is_trusted(own, owner, folders.into_iter(), Path::new(folder)),
                 trusted,
-                "{own} {owner} {place}"
+                "{own} {owner} {folder}"
             );
         }
     }
 
     #[test]
-    fn the_directories_around_a_file_are_all_that_there_are() {
+    fn the_parent_directories_of_a_file_are_complete() {
         let (_folder, top) = tree();
         let walked = walk(&top.join("a/file"), Links::System).unwrap();
         let found: Vec<u64> = walked
-            .around()
+            .parents()
             .unwrap()
             .iter()
             .map(|folder| folder.ino())

@@ -1,4 +1,4 @@
-//! The world `typescript` by hand: two exports and one layout are less than a binding generator.
+//! Implements the world `typescript` by hand: two exports and one layout are simpler than a binding generator.
 //!
 //! Nothing is ever freed: an instance serves one call.
 
@@ -18,11 +18,11 @@ struct Answer {
     mappings_length: usize,
 }
 
-/// Memory for what the host passes.
+/// Allocates memory for what the host passes.
 ///
 /// # Safety
 ///
-/// Called by the canonical ABI alone, which never asks to grow or free what it got here.
+/// Only the canonical ABI calls this, and it never asks to grow or free what it got here.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cabi_realloc(
     _old: *mut u8,
@@ -48,7 +48,7 @@ unsafe extern "C" fn cabi_realloc(
 ///
 /// # Safety
 ///
-/// Called by the canonical ABI alone, with two buffers from [`cabi_realloc`] that are filled.
+/// Only the canonical ABI calls this, with two initialised buffers from [`cabi_realloc`].
 #[unsafe(export_name = "transpile")]
 unsafe extern "C" fn export(
     name: *const u8,
@@ -56,7 +56,7 @@ unsafe extern "C" fn export(
     source: *const u8,
     source_length: usize,
 ) -> *const Answer {
-    // SAFETY: the host wrote that many bytes there, and never touches them again.
+    // SAFETY: the host wrote that many bytes there and never accesses them again.
     let (name, source) = unsafe {
         (
             std::slice::from_raw_parts(name, name_length),

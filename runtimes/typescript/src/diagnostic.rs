@@ -1,9 +1,9 @@
-//! What is wrong with a source, for a reader: the place, the line with a caret, the message.
+//! Renders an error in a source for a reader: its location, the line with a caret, the message.
 
 use oxc_diagnostics::{Diagnostics, OxcDiagnostic};
 use std::fmt::Write as _;
 
-/// Characters of a source line that are shown; the place is within.
+/// Characters of a source line that are shown. They include the location of the error.
 const MAX_LINE: usize = 120;
 /// Characters of oxc's message that are shown: it may quote the source.
 const MAX_MESSAGE: usize = 500;
@@ -30,7 +30,7 @@ fn render(name: &str, source: &str, error: &OxcDiagnostic) -> String {
         let number = 1 + source[..start].matches('\n').count();
         let before = source[start..at].chars().count();
         let line = source[start..].lines().next().unwrap_or_default();
-        // A minified line is long; what matters is around the place.
+        // A minified line is long: show the part around the error.
         let skipped = before.saturating_sub(MAX_LINE / 2);
         let shown: String = line.chars().skip(skipped).take(MAX_LINE).collect();
         let caret: String = shown
@@ -50,7 +50,7 @@ fn render(name: &str, source: &str, error: &OxcDiagnostic) -> String {
     text
 }
 
-/// One column each, so that the caret stays where it belongs.
+/// Every character takes one column, so that the caret points at the right one.
 fn visible(c: char) -> char {
     if c != '\t' && steers(c) {
         char::REPLACEMENT_CHARACTER
@@ -59,7 +59,7 @@ fn visible(c: char) -> char {
     }
 }
 
-/// Text on one line that cannot steer a terminal.
+/// Text on one line without control sequences for a terminal.
 fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for c in text.chars() {

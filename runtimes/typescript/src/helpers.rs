@@ -1,15 +1,15 @@
 //! The functions that decorators need, put before the code that calls them.
 //!
-//! oxc calls them on an object it expects to be there. A package to import them from would have to
+//! oxc calls them on an object that it expects to exist. To import them instead, a package would have to
 //! be installed beside every script.
 
 use crate::Transpiled;
 
-/// The object's name in what oxc writes.
+/// The object's name in oxc's output.
 const OBJECT: &str = "babelHelpers";
 
-/// As TypeScript defines them: the last decorator is applied first, and what it returns, if anything,
-/// takes the place of what it was given.
+/// As TypeScript defines them: the last decorator is applied first, and its result, if any, replaces its
+/// argument.
 const DEFINITIONS: &str = "const babelHelpers = { \
 decorate(decorators, target, key, descriptor) { \
 const member = arguments.length > 2; \

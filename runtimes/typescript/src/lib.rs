@@ -1,14 +1,14 @@
-//! TypeScript to JavaScript by oxc, as a WebAssembly guest of its own.
+//! Transpiles TypeScript to JavaScript with oxc, as a WebAssembly guest.
 //!
 //! The source comes from a skill and may be hostile. oxc recurses as deep as the source nests, and
-//! where the grammar is ambiguous it tries, keeps what it tried in its arena and tries again: eight
+//! where the grammar is ambiguous it backtracks but keeps failed attempts in its arena: eight
 //! kilobytes of `a<a<a<…` take a gigabyte and half a minute, a few more overflow the stack. None of this can
-//! be bounded from within one process, so it runs like the scripts themselves: the
-//! host gives an instance memory, fuel and a deadline, and throws it away after one call. Here
-//! nothing has to be careful. An arena of fixed size was the alternative; it ends the process when it is
+//! be limited from within one process, so it runs like the scripts themselves: the
+//! host limits the memory, fuel and time of an instance, and discards it after one call. So the code
+//! here needs no limits. The alternative was an arena of fixed size, but it ends the process when it is
 //! full.
 //!
-//! [`transpile`] is all there is; `abi` puts it behind the world in `wit/world.wit`.
+//! [`transpile`] is the whole interface; `abi` exports it as the world in `wit/world.wit`.
 
 mod diagnostic;
 mod helpers;

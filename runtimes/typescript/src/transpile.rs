@@ -1,4 +1,4 @@
-//! One source from TypeScript to JavaScript.
+//! Transpiles one source from TypeScript to JavaScript.
 
 use crate::{diagnostic, helpers};
 use oxc_allocator::Allocator;
@@ -9,7 +9,7 @@ use oxc_span::SourceType;
 use oxc_transformer::{HelperLoaderMode, TransformOptions, Transformer};
 use std::path::Path;
 
-/// JavaScript, and where each place in it comes from.
+/// JavaScript, and its source map.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Transpiled {
     /// The JavaScript.
@@ -18,8 +18,8 @@ pub struct Transpiled {
     pub mappings: Vec<Mapping>,
 }
 
-/// A place in the code and where it comes from. Lines and columns count from 0, columns in UTF-16
-/// units. The layout is the record's of the world.
+/// A position in the code and its origin. Lines and columns count from 0, columns in UTF-16
+/// units. The layout is that of the record in the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub struct Mapping {
@@ -33,11 +33,11 @@ pub struct Mapping {
     pub original_column: u32,
 }
 
-/// JavaScript for the TypeScript `source` of the file `name`, or a message with the place that is wrong.
+/// JavaScript for the TypeScript `source` of the file `name`, or an error message with its location.
 ///
-/// Types go; enums, namespaces, parameter properties, `import x = require()` and decorators (as
-/// TypeScript has them under `experimentalDecorators`) become JavaScript. Imports of which only
-/// types are used go too, as TypeScript does by default. All else stays as it is.
+/// Types are removed; enums, namespaces, parameter properties, `import x = require()` and decorators (as
+/// TypeScript has them under `experimentalDecorators`) become JavaScript. Imports that are only used
+/// as types are removed, as TypeScript does by default. Everything else is unchanged.
 pub fn transpile(name: &str, source: &[u8]) -> Result<Transpiled, String> {
     let source = std::str::from_utf8(source)
         .map_err(|error| diagnostic::not_utf8(name, source, error.valid_up_to()))?;
@@ -46,7 +46,7 @@ pub fn transpile(name: &str, source: &[u8]) -> Result<Transpiled, String> {
     let allocator = Allocator::default();
     let parsed = Parser::new(&allocator, source, kind(name))
         .with_options(ParseOptions {
-            // Whether a file is a CommonJS module is known to who loads it, and there it may.
+            // Only the loader knows whether a file is a CommonJS module, where `return` is allowed.
             allow_return_outside_function: !name.ends_with(".mts"),
             ..ParseOptions::default()
         })
@@ -71,7 +71,7 @@ pub fn transpile(name: &str, source: &[u8]) -> Result<Transpiled, String> {
     let written = Codegen::new()
         .with_options(CodegenOptions {
             source_map_path: Some(name.into()),
-            // Nobody reads it, and indentation makes deep nesting quadratic in size.
+            // Nobody reads the output, and indentation makes deep nesting quadratic in size.
             indent_width: 0,
             ..CodegenOptions::default()
         })
@@ -92,7 +92,7 @@ pub fn transpile(name: &str, source: &[u8]) -> Result<Transpiled, String> {
     Ok(helpers::define(transpiled))
 }
 
-/// What the extension says of the file; in doubt its content decides whether it is a module.
+/// The kind of file by its extension. If the extension does not decide, its content does.
 fn kind(name: &str) -> SourceType {
     let kind = SourceType::ts();
     match name.rsplit_once('.') {

@@ -32,8 +32,8 @@ try {
   process.exitCode = main();
 } catch (error) {
   const { code, message, path } = error as NodeJS.ErrnoException;
-  const unclear = code?.startsWith('ERR_PARSE_ARGS');
-  if (!path && !unclear) throw error;
+  const badArguments = code?.startsWith('ERR_PARSE_ARGS');
+  if (!path && !badArguments) throw error;
   console.error(`lint.ts: ${path ? `${path}: ${code}` : message}`);
   process.exitCode = 2;
 }

@@ -1,4 +1,4 @@
-// What a changelog must keep to, line by line.
+// The rules for a changelog, checked line by line.
 
 import { compareVersions, parseVersion, type Version } from './version';
 

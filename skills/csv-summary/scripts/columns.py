@@ -1,4 +1,4 @@
-"""What is known of one column after its cells went by, without keeping them."""
+"""Statistics of one column, collected cell by cell without keeping the cells."""
 
 from collections import Counter
 from datetime import date
@@ -6,7 +6,7 @@ from datetime import date
 MISSING = {"", "na", "n/a", "null", "none", "-"}
 BOOLEAN = {"true", "false", "yes", "no"}
 # Beyond this many different values a list of the most frequent ones says little.
-MOST_DISTINCT = 100_000
+MAX_DISTINCT = 100_000
 
 
 def as_number(text):
@@ -46,7 +46,7 @@ class Column:
             self.missing += 1
             return
         self.filled += 1
-        if text in self.values or len(self.values) < MOST_DISTINCT:
+        if text in self.values or len(self.values) < MAX_DISTINCT:
             self.values[text] += 1
         else:
             self.counted_all = False
@@ -85,7 +85,7 @@ class Column:
             result["min"], result["max"] = (day.isoformat() for day in self.dates)
         elif kind == "text":
             result["shortest"], result["longest"] = self.lengths
-        # Equal counts come in the order of the text, so that the answer does not depend on the rows'.
+        # Equal counts are sorted by text, so that the answer does not depend on the order of the rows.
         ranked = sorted(self.values.items(), key=lambda item: (-item[1], item[0]))
         result["top"] = [{"value": value, "count": count} for value, count in ranked[:top]]
         return result

@@ -13,7 +13,7 @@ KEYS = {"path", "columns", "top", "delimiter"}
 
 
 class BadRequest(Exception):
-    """The request makes no sense."""
+    """The request is invalid."""
 
 
 def read_request(text):
@@ -41,7 +41,7 @@ def read_request(text):
 
 
 def find_delimiter(first_line):
-    """The likeliest of the usual ones, by the header alone: its names rarely hold them."""
+    """The likeliest of the usual delimiters, from the header alone: column names rarely contain one."""
     counts = Counter({sign: first_line.count(sign) for sign in ",;\t|"})
     sign, times = counts.most_common(1)[0]
     return sign if times else ","

@@ -15,7 +15,7 @@ export function parsePath(text) {
     const found = STEP.exec(text);
     // After the first step a name needs its dot.
     const joined = at > 0 && found?.groups.name && text[at] !== '.';
-    if (!found || joined) throw new BadPath(`the path makes no sense at \`${text.slice(at)}\``);
+    if (!found || joined) throw new BadPath(`invalid path at \`${text.slice(at)}\``);
     steps.push(step(found.groups));
   }
   return steps;

@@ -8,7 +8,7 @@ import { BadPath, parsePath, select } from './path.mjs';
 const USAGE = 'usage: query.mjs PATH [FILE...] [--lines] [--raw] [--pretty] [--count]';
 
 /** What the caller did wrong; shown without a stack. */
-class Unclear extends Error {}
+class InputError extends Error {}
 
 function readArguments() {
   const options = { lines: {}, raw: {}, pretty: {}, count: {}, help: { short: 'h' } };
@@ -18,7 +18,7 @@ function readArguments() {
     const [path, ...files] = positionals;
     return { ...values, path, files: files.length > 0 ? files : ['-'] };
   } catch (error) {
-    throw new Unclear(error.message);
+    throw new InputError(error.message);
   }
 }
 
@@ -26,15 +26,15 @@ function read(file) {
   try {
     return readFileSync(file === '-' ? 0 : file, 'utf8');
   } catch (error) {
-    throw new Unclear(`${file}: ${error.code ?? error.message}`);
+    throw new InputError(`${file}: ${error.code ?? error.message}`);
   }
 }
 
-function parse(text, place) {
+function parse(text, position) {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Unclear(`${place}: ${error.message}`);
+    throw new InputError(`${position}: ${error.message}`);
   }
 }
 
@@ -55,7 +55,7 @@ function main() {
     console.log(USAGE);
     return 0;
   }
-  if (path === undefined) throw new Unclear(USAGE);
+  if (path === undefined) throw new InputError(USAGE);
   const steps = parsePath(path);
   let matches = 0;
   for (const file of files) {
@@ -75,7 +75,7 @@ function main() {
 try {
   process.exitCode = main();
 } catch (error) {
-  if (!(error instanceof Unclear || error instanceof BadPath)) throw error;
+  if (!(error instanceof InputError || error instanceof BadPath)) throw error;
   console.error(`query.mjs: ${error.message}`);
   process.exitCode = 2;
 }

@@ -9,7 +9,7 @@ from collections import Counter
 from template import LEVELS, read
 
 # What is kept is bounded, however long the log is.
-MOST_TEMPLATES = 20_000
+MAX_TEMPLATES = 20_000
 SAMPLE_CHARACTERS = 500
 
 
@@ -28,7 +28,7 @@ def digest(lines, least):
         entries += 1
         levels[level] += 1
         key = (level, template)
-        if key not in groups and len(groups) >= MOST_TEMPLATES:
+        if key not in groups and len(groups) >= MAX_TEMPLATES:
             key = (level, "(other messages)")
         group = groups.setdefault(key, {"count": 0, "first": time, "last": time, "sample": line[:SAMPLE_CHARACTERS]})
         group["count"] += 1

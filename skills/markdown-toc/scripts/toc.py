@@ -12,8 +12,8 @@ BEGIN, END = "<!-- toc -->", "<!-- /toc -->"
 SKIPPED_FOLDERS = {"node_modules", ".git", ".venv", "__pycache__"}
 
 
-class Unclear(Exception):
-    """The marks in a file do not fit together."""
+class BadMarkers(Exception):
+    """The markers in a file do not match."""
 
 
 def with_table(text, depth):
@@ -21,7 +21,7 @@ def with_table(text, depth):
     lines = text.splitlines()
     begin, end = marks(lines)
     if begin is not None:
-        # An old table's own lines are not looked at, or its headings would be listed twice.
+        # The lines of an old table are skipped, or its headings would be listed twice.
         body = lines[: begin + 1] + lines[end:]
     else:
         body = lines
@@ -48,7 +48,7 @@ def marks(lines):
     if not begins and not ends:
         return None, None
     if len(begins) != 1 or len(ends) != 1 or begins[0] > ends[0]:
-        raise Unclear(f"it needs one `{BEGIN}` and one `{END}` after it")
+        raise BadMarkers(f"it needs one `{BEGIN}` and one `{END}` after it")
     return begins[0], ends[0]
 
 
@@ -63,7 +63,7 @@ def markdown_files(paths):
 
 
 def treat(path, depth, check):
-    """Updates or checks one file and returns the word for what came of it."""
+    """Updates or checks one file and returns the word for the result."""
     text = path.read_text(encoding="utf-8")
     wanted = with_table(text, depth)
     if wanted is None:
@@ -97,7 +97,7 @@ def main():
         except UnicodeDecodeError:
             failed = True
             print(f"toc.py: {path}: not UTF-8 text", file=sys.stderr)
-        except Unclear as error:
+        except BadMarkers as error:
             failed = True
             print(f"toc.py: {path}: {error}", file=sys.stderr)
     if failed:

@@ -10,7 +10,7 @@ import sys
 from store import Store
 
 ENDINGS = (".md", ".markdown", ".txt", ".rst", ".org")
-MOST_BYTES = 5_000_000
+MAX_BYTES = 5_000_000
 
 
 def notes_below(folder):
@@ -52,8 +52,8 @@ def update(db, folder):
                 if before == mark:
                     counts["unchanged"] += 1
                     continue
-                if state.st_size > MOST_BYTES:
-                    raise OSError(0, f"larger than {MOST_BYTES} bytes")
+                if state.st_size > MAX_BYTES:
+                    raise OSError(0, f"larger than {MAX_BYTES} bytes")
                 with open(path, encoding="utf-8", errors="replace") as file:
                     text = file.read()
             except OSError as error:

@@ -41,7 +41,7 @@ class Store:
         self.db.close()
 
     def known(self):
-        """What each note was when it was read: {path: (modified, bytes)}."""
+        """The state of each note when it was read: {path: (modified, bytes)}."""
         rows = self.db.execute("SELECT path, modified, bytes FROM file")
         return {path: (modified, size) for path, modified, size in rows}
 

@@ -63,7 +63,7 @@ fn allows(entry: &str, line: &str) -> bool {
         }
 }
 
-/// `*` is any text; row by row, as a textbook has it.
+/// `*` is any text; the textbook algorithm, row by row.
 fn matches(pattern: &str, text: &str) -> bool {
     let text: Vec<char> = text.chars().collect();
     let mut row = vec![false; text.len() + 1];

@@ -1,7 +1,7 @@
 //! An answers file, which a program wrote for `skillrun expand --answers`.
 //!
-//! A yes comes only from an object that names this skill and this script, whose hash, if it has one, is that of the
-//! script, and that says yes; the first that fits counts.
+//! A yes comes only from an object that names this skill and this script, that has the hash of the script or none, and
+//! whose answer is yes. The first object that matches applies.
 
 #![no_main]
 
@@ -17,7 +17,7 @@ use std::sync::{Arc, LazyLock};
 #[path = "../../../host/cli/src/ask/answers.rs"]
 mod answers;
 
-/// What `answers` needs of the command line.
+/// What `answers` needs from the command line's crate.
 mod failure {
     pub(crate) struct Failure(pub(crate) String);
 
@@ -32,7 +32,7 @@ mod failure {
     }
 }
 
-/// The same of the file that holds them.
+/// What `answers` needs from `own_file`.
 mod own_file {
     pub(crate) struct OwnFile {
         pub(crate) file: std::fs::File,
@@ -45,15 +45,15 @@ static ASKED: LazyLock<(PathBuf, Box<Question>)> = LazyLock::new(|| {
         cache: folder.join("cache"),
         audit: AuditLog::sink(|_| Ok(())),
         approvals: Approvals::memory(),
-        sealed: vec![],
+        protected: vec![],
         slots: None,
     });
     let skill = concat!(env!("CARGO_MANIFEST_DIR"), "/../../skills/word-count");
     let skill = Arc::new(Skill::load(skill).expect("an example of this repository"));
     let request = Request::new(&skill, "scripts/count.py");
     match host.decide(&Policy::default(), request) {
-        Ok(Decision::Open(question)) => (folder.join("answers.json"), question),
-        other => panic!("nobody is asked: {other:?}"),
+        Ok(Decision::Pending(question)) => (folder.join("answers.json"), question),
+        other => panic!("no question is open: {other:?}"),
     }
 });
 
@@ -62,22 +62,22 @@ fuzz_target!(|text: &[u8]| {
     fs::write(path, text).expect("a file");
     let file = fs::File::open(path).expect("the file");
     let answer = match answers::read(path, own_file::OwnFile { file }) {
-        Ok(all) => answers::of(&all, question),
+        Ok(all) => answers::find(&all, question),
         Err(failure) => {
             assert!(!failure.0.chars().any(char::is_control), "{:?}", failure.0);
             return;
         }
     };
     let hash = &question.scripts[0].sha256;
-    let all: Vec<Value> = serde_json::from_slice(text).expect("what was read is JSON");
-    let fits = |one: &&Value| {
+    let all: Vec<Value> = serde_json::from_slice(text).expect("accepted answers are JSON");
+    let matches = |one: &&Value| {
         (one["skill"] == "word-count" || one["skill"] == question.skill_path.as_str())
             && one["script"] == "scripts/count.py"
             && (one.get("sha256").is_none() || one["sha256"] == **hash)
     };
-    let said = all
+    let expected = all
         .iter()
-        .find(fits)
+        .find(matches)
         .map(|one| one["answer"].as_str().unwrap_or_default());
-    assert_eq!(answer.map(Answer::word), said);
+    assert_eq!(answer.map(Answer::word), expected);
 });

@@ -1,6 +1,6 @@
-//! An approvals database that somebody may have changed, with what SQLite may find beside it.
+//! An approvals database that another program may have changed, with the files that SQLite may find beside it.
 //!
-//! A script that nobody approved never runs without a question, whatever the file holds, and the file is never
+//! A script that was not approved never runs without a question, whatever the file contains, and the file is never
 //! replaced by another.
 
 #![no_main]
@@ -29,17 +29,17 @@ static TEMPLATE: LazyLock<Template> = LazyLock::new(|| {
         cache: folder.join("cache"),
         audit: AuditLog::sink(|_| Ok(())),
         approvals: Approvals::file(&database),
-        sealed: vec![],
+        protected: vec![],
         slots: None,
     });
     let approved = skill(&folder, "approved", "print('yes')");
     let other = skill(&folder, "other", "print('no')");
-    let Decision::Open(question) = decide(&host, &approved) else {
-        panic!("nobody is asked");
+    let Decision::Pending(question) = decide(&host, &approved) else {
+        panic!("no question is open");
     };
     let answered = host
         .answer(&question.id, Answer::YesOnce)
-        .expect("the yes is kept");
+        .expect("the approval is stored");
     assert!(matches!(answered[..], [Decision::Permitted(_)]));
     assert!(matches!(decide(&host, &approved), Decision::Permitted(_)));
     let bytes = fs::read(&database).expect("the database");
@@ -96,8 +96,8 @@ fuzz_target!(|data: &[u8]| {
     }
     let request = Request::new(other, "scripts/a.py");
     match host.decide(&Policy::default(), request) {
-        Ok(Decision::Open(question)) => drop(host.decline(&question.id, "enough")),
-        Ok(Decision::Permitted(_)) => panic!("a script that nobody approved runs"),
+        Ok(Decision::Pending(question)) => drop(host.decline(&question.id, "enough")),
+        Ok(Decision::Permitted(_)) => panic!("a script that was not approved runs"),
         _ => {}
     }
     let _ = host.approvals().revoke(&[1, i64::MAX]);
@@ -123,7 +123,7 @@ fn write(path: &Path, bytes: &[u8]) {
     file.write_all(bytes).expect("a file");
 }
 
-/// Changes some bytes, or all, and gives what stands beside the file.
+/// Changes some bytes, or all, and returns the files beside the database.
 fn edit(input: &mut Unstructured<'_>, bytes: &mut Vec<u8>) -> Result<Vec<(&'static str, Vec<u8>)>> {
     let mut beside = Vec::new();
     match input.int_in_range(0..=7u8)? {

@@ -1,13 +1,13 @@
 //! The files of a guest: any calls of `wasi:filesystem`, with any handles, names and flags, in any order.
 //!
-//! Nothing outside the directories that the guest was given is read or changed, nor the skill, nor a protected path,
-//! nor a policy, nor the neighbour of a single granted file; nothing blocks; what is written stays within the limit.
+//! Nothing outside the guest's mounts is read or changed. The skill, protected paths, policies and the siblings of a
+//! single granted file are not changed. Nothing blocks, and the bytes written stay within the limit.
 
 #![no_main]
 
 use libfuzzer_sys::arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
-use skillrun::fuzzing::{Answer, Call, Guest, Place};
+use skillrun::fuzzing::{Call, CallResult, Guest, Mount};
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ const NAMES: [&str; 25] = [
     "skill",
 ];
 
-/// `around` holds what nobody may reach, and the three directories of the guest.
+/// `around` contains files that the guest must not reach, and the guest's three mounts.
 static AROUND: LazyLock<PathBuf> = LazyLock::new(|| {
     let around = tempfile::tempdir().expect("a folder").keep();
     let around = around.canonicalize().expect("a folder");
@@ -68,19 +68,20 @@ fuzz_target!(|data: &[u8]| {
     let around = &*AROUND;
     let work = around.join("work");
     make(&work, around);
-    let before = picture(around);
-    let place = |folder: &str, writable, only: Option<&str>| Place {
+    let before = snapshot(around);
+    let mount = |folder: &str, writable, only: Option<&str>| Mount {
         host: around.join(folder),
         guest: format!("/{folder}"),
         writable,
         only: only.map(str::to_owned),
     };
-    let places = [
-        place("work", true, None),
-        place("skill", false, None),
-        place("single", true, Some("granted")),
+    let mounts = [
+        mount("work", true, None),
+        mount("skill", false, None),
+        mount("single", true, Some("granted")),
     ];
-    let mut guest = Guest::new(&places, &[work.join("protected")], DISK).expect("a guest");
+    let protected = ["protected", "skillrun.toml", "holds/skillrun.toml"].map(|path| work.join(path));
+    let mut guest = Guest::new(&mounts, &protected, DISK).expect("a guest");
 
     let mut input = Unstructured::new(data);
     for _ in 0..64 {
@@ -89,29 +90,29 @@ fuzz_target!(|data: &[u8]| {
         }
         let Ok(call) = call(&mut input) else { break };
         match guest.call(&call) {
-            Answer::Bytes(bytes) => {
+            CallResult::Bytes(bytes) => {
                 let found = bytes.windows(SECRET.len()).any(|window| window == SECRET);
-                assert!(!found, "{call:?} reads what lies outside");
+                assert!(!found, "{call:?} reads a file outside");
             }
-            Answer::Names(names) => {
-                // The guest has no such name of its own to give to a file.
+            CallResult::Names(names) => {
+                // The guest never creates files with these names.
                 let outside = |name: &String| ["beyond", "beside"].contains(&name.as_str());
                 assert!(
                     !names.iter().any(outside),
-                    "{call:?} lists what lies outside"
+                    "{call:?} lists a directory outside"
                 );
             }
-            Answer::Done | Answer::Refused | Answer::Trapped(_) => {}
+            CallResult::Done | CallResult::Refused | CallResult::Trapped(_) => {}
         }
     }
     drop(guest);
-    let after = picture(around);
+    let after = snapshot(around);
     assert_eq!(before, after);
     let written = size(&work);
     assert!(written <= DISK + 4096, "{written} bytes are written");
 });
 
-/// The directory that the guest may change, as new.
+/// Creates the directory that the guest may change again.
 fn make(work: &Path, around: &Path) {
     let _ = fs::remove_dir_all(work);
     for folder in ["d/e", "protected", "holds"] {
@@ -140,8 +141,8 @@ fn make(work: &Path, around: &Path) {
     pipe.expect("a FIFO");
 }
 
-/// All that must stay: contents, kinds, times and links of what the guest may not change.
-fn picture(around: &Path) -> Vec<(PathBuf, Option<String>)> {
+/// Everything that must not change: contents, types, times and links of what the guest may not write.
+fn snapshot(around: &Path) -> Vec<(PathBuf, Option<String>)> {
     let mut all = Vec::new();
     for path in [
         "secret",
@@ -160,13 +161,13 @@ fn picture(around: &Path) -> Vec<(PathBuf, Option<String>)> {
         "work/holds/skillrun.toml",
     ] {
         let path = around.join(path);
-        let told = fs::symlink_metadata(&path).ok().map(|meta| {
+        let state = fs::symlink_metadata(&path).ok().map(|meta| {
             let names = fs::read_dir(&path).map(|entries| {
                 let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
                 names.sort();
                 names
             });
-            // A policy's times say nothing that is obeyed; those of the rest were not the guest's to set.
+            // The times of a policy have no meaning; the guest may not set those of the rest.
             let policy = path.ends_with("skillrun.toml");
             let times = (!policy).then(|| (meta.mtime(), meta.mtime_nsec(), meta.nlink()));
             let kind = meta.mode();
@@ -177,7 +178,7 @@ fn picture(around: &Path) -> Vec<(PathBuf, Option<String>)> {
                 fs::read_link(&path).ok()
             )
         });
-        all.push((path, told));
+        all.push((path, state));
     }
     let mut top: Vec<_> = fs::read_dir(around)
         .unwrap()
@@ -286,7 +287,7 @@ fn bytes(input: &mut Unstructured<'_>) -> Result<Vec<u8>> {
     Ok(vec![b'x'; length])
 }
 
-/// Names that mean something here, joined, or any text.
+/// Names that exist here, joined, or any text.
 fn path(input: &mut Unstructured<'_>) -> Result<String> {
     if input.ratio(1, 12)? {
         return Ok(input.arbitrary::<&str>()?.to_owned());

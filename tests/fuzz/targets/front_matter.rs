@@ -1,8 +1,8 @@
 //! The front matter of a `SKILL.md`.
 //!
-//! The text after it is the end of the document. What was read, written again in quotes, reads as the same. The
-//! strict reader of `skillrun check` and the lenient one of a run never give one field two values: what was
-//! reviewed is what counts.
+//! The body is the end of the document. Parsed fields, written again in quotes, parse to the same values. The strict
+//! parser of `skillrun check` and the lenient one of a run never give one field two values: what was reviewed is what
+//! applies.
 
 #![no_main]
 
@@ -43,7 +43,7 @@ fuzz_target!(|document: &str| {
                     matches!(text.as_str(), "" | "~" | "null" | "Null" | "NULL")
                 }
                 (None, Some(Value::List(_) | Value::Map(_))) => true,
-                // In two plain words the reference validator sees operators, and so does check.
+                // The reference validator treats these two plain words as operators, and so does check.
                 (None, Some(Value::Text(lenient))) => matches!(lenient.as_str(), "=" | "<<"),
                 _ => false,
             };
@@ -55,7 +55,7 @@ fuzz_target!(|document: &str| {
     }
 });
 
-/// Whether both readers cut the same text off the document, and know the same line ends.
+/// Whether both parsers find the same front matter in the document, and the same line ends.
 fn reads_alike(document: &str) -> bool {
     let odd = ['\r', '\u{85}', '\u{2028}', '\u{2029}', '\u{feff}'];
     document.starts_with("---\n")
@@ -90,7 +90,7 @@ fn reads_again(fields: &[(String, Value)]) {
     assert_eq!(again, fields);
 }
 
-/// In flow style; false if a name could be longer than the 1024 characters that YAML allows, once it is escaped.
+/// Writes in flow style; false if an escaped name could be longer than the 1024 characters that YAML allows.
 fn write(value: &Value, document: &mut String) -> bool {
     match value {
         Value::Null => document.push('~'),

@@ -1,7 +1,7 @@
 //! The text of grants.
 //!
-//! What is printed reads as what it was. A grant covers itself, and covering passes on. A path that is resolved is
-//! absolute and does not climb, so that comparing its parts is enough. An error steers no terminal.
+//! A printed grant parses to the same grant. Covering is reflexive and transitive. A resolved path is absolute and has
+//! no `..`, so that comparing its components is enough. An error has no control characters.
 
 #![no_main]
 
@@ -39,7 +39,7 @@ fuzz_target!(|texts: [&str; 3]| {
             }
             other => assert_eq!(other, grant),
         }
-        // Nothing but a grant of the same kind is enough; reading is part of writing.
+        // A grant covers only its own kind, except that writing includes reading.
         for other in &grants {
             let (have, want) = (kind(grant), kind(other));
             if grant.covers(other) {

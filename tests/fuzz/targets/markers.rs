@@ -1,12 +1,12 @@
-//! Markers in what a model writes.
+//! Markers in a model's output.
 //!
-//! Nothing vanishes: text and markers together are what went in. Pieces make no difference. A script that a marker
-//! resolves to is one that the skill has.
+//! Nothing is lost: text and markers together equal the input. It makes no difference how the input is split. A script
+//! that a marker resolves to is one that the skill has.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use skillrun::{Expander, Piece, Skill, Subject};
+use skillrun::{Expander, Piece, Skill, Target};
 use std::sync::{Arc, LazyLock};
 
 static SKILL: LazyLock<Arc<Skill>> = LazyLock::new(|| {
@@ -31,7 +31,7 @@ fuzz_target!(|input: (Vec<u8>, &[u8])| {
     assert_eq!(expand(pieces), whole);
 });
 
-/// Each text and each marker as it was written, with what a marker says and asks for.
+/// Each text and each marker as it was written, with the words and the request of a marker.
 fn expand<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<(String, Option<String>)> {
     let mut expander = Expander::new(vec![Arc::clone(&SKILL)]);
     let mut found = Vec::new();
@@ -51,15 +51,15 @@ fn expand<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<(String, Option
                 number += 1;
                 assert_eq!(marker.number, number);
                 assert!(!marker.words.is_empty());
-                let subject = match &marker.request.subject {
-                    Subject::Script { skill, script } => {
+                let target = match &marker.request.target {
+                    Target::Script { skill, script } => {
                         assert!(
                             marker.words.concat().contains(script.as_str()),
                             "{marker:?}"
                         );
                         format!("{} {script}", skill.name())
                     }
-                    Subject::Command(name) => {
+                    Target::Command(name) => {
                         assert_eq!(*name, marker.words[0]);
                         name.clone()
                     }
@@ -69,7 +69,7 @@ fn expand<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<(String, Option
                 let (kind, words, args) = (marker.kind, &marker.words, &marker.request.args);
                 all.push((
                     marker.source.clone(),
-                    Some(format!("{kind:?} {words:?} {subject} {args:?}")),
+                    Some(format!("{kind:?} {words:?} {target} {args:?}")),
                 ));
             }
         }

@@ -1,9 +1,8 @@
-//! Names that a stranger chose: those of files in messages, those of scripts that are asked for, and those that
-//! instructions mention.
+//! Untrusted names: of files in messages, of requested scripts, and in instructions.
 //!
-//! A shown name is one line of characters that can be seen. A script that is found is one that the skill has, and
-//! lies in it. What a document refers to stays inside. Loading shows nothing from outside the skill, and no more
-//! elements than it writes itself.
+//! A shown name is one line of visible characters. A script that is found is one that the skill has, and is inside it.
+//! References in a document stay inside the skill. Loading shows nothing from outside the skill, and no elements other
+//! than its own.
 
 #![no_main]
 

@@ -1,7 +1,7 @@
 //! A policy, `skillrun.toml`.
 //!
-//! An error names a line and a column that exist, and holds nothing that steers a terminal. A policy that is read
-//! stops being one with a key that nobody knows: no restriction is ever skipped because it is misspelt.
+//! An error names a line and a column that exist, and has no control characters. A valid policy becomes invalid with an
+//! unknown key: no restriction is ever skipped because it is misspelt.
 
 #![no_main]
 
@@ -12,22 +12,22 @@ use std::path::Path;
 fuzz_target!(|text: &str| {
     let base = Path::new("/base");
     match Policy::parse(text, base) {
-        Err(why) => has_place(text, &why),
+        Err(why) => assert_position(text, &why),
         Ok(policy) => {
             assert_eq!(
                 Policy::parse(&format!("{text}\n# more\n"), base),
                 Ok(policy)
             );
             let more = format!("{text}\nzz-no-such-key = 1\n");
-            let why = Policy::parse(&more, base).expect_err("a key that nobody knows is skipped");
-            has_place(&more, &why);
+            let why = Policy::parse(&more, base).expect_err("an unknown key is skipped");
+            assert_position(&more, &why);
             assert!(why.contains("`zz-no-such-key`"), "{why}");
         }
     }
 });
 
-fn has_place(text: &str, why: &str) {
-    let place = || {
+fn assert_position(text: &str, why: &str) {
+    let position = || {
         let (line, rest) = why.strip_prefix("line ")?.split_once(", column ")?;
         let (column, message) = rest.split_once(": ")?;
         Some((
@@ -36,7 +36,7 @@ fn has_place(text: &str, why: &str) {
             message,
         ))
     };
-    let (line, column, message) = place().unwrap_or_else(|| panic!("no place: {why:?}"));
+    let (line, column, message) = position().unwrap_or_else(|| panic!("no position: {why:?}"));
     let there = line
         .checked_sub(1)
         .and_then(|line| text.split('\n').nth(line));

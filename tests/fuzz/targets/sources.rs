@@ -1,8 +1,8 @@
-//! The sources of scripts, as they are read and not run: the `#!` line, the description, and what `check` finds in
+//! The sources of scripts, parsed without running them: the `#!` line, the description, and what `check` finds in
 //! Python, JavaScript and shell.
 //!
-//! A description is at most 500 characters and steers no terminal. What is found stands in the source, on a line
-//! that the source has.
+//! A description is at most 500 characters and has no control characters. Everything that is found has a line that the
+//! source has.
 
 #![no_main]
 

@@ -1,7 +1,7 @@
 //! The import `transpile`, which a guest calls with any name and any bytes.
 //!
-//! An answer is code whose mappings name lines that exist, or a message that steers no terminal.
-//! It never gives back more fuel than there was. A guest that is ended is an answer too; a panic is not.
+//! An answer is code whose mappings name lines that exist, or a message without control characters.
+//! There is never more fuel left than before. An error that ends the guest is allowed; a panic is not.
 
 #![no_main]
 

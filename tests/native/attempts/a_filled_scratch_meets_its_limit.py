@@ -1,4 +1,4 @@
-# limits: scratch=4 disk=8 file=64 time=5 workspace=0
+# limits: scratch=4 disk=8 file=64 time=60 workspace=0
 import time
 
 print("4 MiB and more into the scratch directory", flush=True)

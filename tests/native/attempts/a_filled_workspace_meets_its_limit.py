@@ -1,4 +1,4 @@
-# limits: disk=8 file=64 time=5
+# limits: disk=8 file=64 time=60
 import time
 
 print("64 MiB into the workspace", flush=True)

@@ -1,6 +1,6 @@
 # limits: memory=64 files=256 processes=32 time=20 workspace=0
 # The same with pipes: 16 processes with 120 pipes of 64 KiB each, which is 120 MiB. The kernel gives a user who has
-# very many small ones, so what they hold may be less; each counts as a whole one where only the keeper counts.
+# very many small ones, so what they hold may be less; each counts as a whole one where only the supervisor counts.
 import fcntl, time
 
 

@@ -39,7 +39,9 @@ TABLES = ["kcore", "kmsg", "kpageflags", "kpagecount", "slabinfo", "timer_list",
 TABLES = [f"/proc/{name}" for name in TABLES if os.path.exists(f"/proc/{name}")]
 print("read the tables of the kernel:", sorted({answer(lambda: read(path)) for path in TABLES} - {"0 bytes"}))
 print("write the tables of the kernel:", sorted({answer(lambda: write(path)) for path in TABLES + ["/proc/sys/vm/drop_caches"]}))
-attempt("watch the changes of a home", lambda: call(254, call(294, 0), f"{ROOT}/home".encode(), 2))
+# Without a control group there is no inotify; with one there is no such directory.
+watched = answer(lambda: call(254, call(294, 0), f"{ROOT}/home".encode(), 2))
+print("watch the changes of a home:", "ENOENT or ENOSYS" if watched in ("ENOENT", "ENOSYS") else watched, flush=True)
 # The twins: what is granted.
 attempt("read the skill", lambda: read(f"{SKILL}/data"))
 attempt("read the workspace", lambda: read("own"))

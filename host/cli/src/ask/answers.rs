@@ -1,5 +1,5 @@
-//! Answers that were written down before, for machines: a JSON list of objects with `skill` and `script`, or
-//! with `command`, an `answer`, and `sha256` if only those bytes are meant.
+//! The answers file, for machines: a JSON list of objects with `skill` and `script`, or with `command`; with an
+//! `answer`; and with `sha256` if the answer is for those bytes alone.
 
 use crate::failure::{Failure, plain};
 use crate::own_file::OwnFile;
@@ -8,13 +8,13 @@ use skillrun::{Answer, Question};
 use std::io::Read as _;
 use std::path::Path;
 
-/// Written by hand or by a program that asked elsewhere; a larger one is something else.
+/// Bytes of an answers file. A person wrote it, or a program that asked elsewhere. A larger file is something else.
 const MAX_BYTES: u64 = 1024 * 1024;
 const KEYS: [&str; 5] = ["skill", "script", "command", "sha256", "answer"];
 
-/// One answer, and what it is to.
+/// One answer, and the script or command it is for.
 #[derive(Debug)]
-pub(crate) struct Prepared {
+pub(crate) struct FileAnswer {
     /// Empty for a command.
     skill: String,
     script: String,
@@ -23,23 +23,25 @@ pub(crate) struct Prepared {
 }
 
 /// Reads the answers in an open file; `path` is its name for messages.
-pub(super) fn read(path: &Path, own: OwnFile) -> Result<Vec<Prepared>, Failure> {
+pub(super) fn read(path: &Path, own: OwnFile) -> Result<Vec<FileAnswer>, Failure> {
     let fail = |why: String| Failure::host(format!("answers `{}`: {why}", path.display()));
-    let mut text = String::new();
-    let mut some = own.file.take(MAX_BYTES + 1);
-    some.read_to_string(&mut text)
+    let mut bytes = Vec::new();
+    let mut start = own.file.take(MAX_BYTES + 1);
+    start
+        .read_to_end(&mut bytes)
         .map_err(|error| fail(plain(&error)))?;
-    if text.len() as u64 > MAX_BYTES {
-        return Err(fail(format!("is larger than {MAX_BYTES} bytes")));
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(fail(format!("larger than {MAX_BYTES} bytes")));
     }
-    let all: Vec<Value> = serde_json::from_str(&text)
-        .map_err(|error| fail(format!("is not a JSON list: {error}")))?;
+    let text = String::from_utf8(bytes).map_err(|_| fail("not UTF-8 text".into()))?;
+    let all: Vec<Value> =
+        serde_json::from_str(&text).map_err(|error| fail(format!("not a JSON list: {error}")))?;
     let all = all.iter().enumerate();
-    all.map(|(at, value)| one(value).map_err(|why| fail(format!("answer {}: {why}", at + 1))))
+    all.map(|(at, value)| parse_one(value).map_err(|why| fail(format!("answer {}: {why}", at + 1))))
         .collect()
 }
 
-fn one(value: &Value) -> Result<Prepared, String> {
+fn parse_one(value: &Value) -> Result<FileAnswer, String> {
     let object = value.as_object().ok_or("it is not an object")?;
     if let Some(unknown) = object.keys().find(|key| !KEYS.contains(&key.as_str())) {
         return Err(format!(
@@ -49,7 +51,7 @@ fn one(value: &Value) -> Result<Prepared, String> {
         ));
     }
     if let Some((key, _)) = object.iter().find(|(_, value)| !value.is_string()) {
-        return Err(format!("`{key}` is not a text"));
+        return Err(format!("`{key}` is not a string"));
     }
     let text = |key: &str| object.get(key).and_then(Value::as_str).map(str::to_owned);
     let needed = |key: &str| text(key).ok_or(format!("`{key}` is missing"));
@@ -58,12 +60,12 @@ fn one(value: &Value) -> Result<Prepared, String> {
         .map_err(|error: skillrun::AnswerError| error.to_string())?;
     let (skill, script) = match text("command") {
         Some(_) if object.contains_key("skill") || object.contains_key("script") => {
-            return Err("it is for a command or for a script of a skill".into());
+            return Err("pass either `command`, or `skill` and `script`".into());
         }
         Some(command) => (String::new(), command),
         None => (needed("skill")?, needed("script")?),
     };
-    Ok(Prepared {
+    Ok(FileAnswer {
         skill,
         script,
         sha256: text("sha256"),
@@ -71,30 +73,31 @@ fn one(value: &Value) -> Result<Prepared, String> {
     })
 }
 
-/// The answer to a question: to each of its scripts there must be one, and the least of them counts. A skill is known
-/// by its path, or by the name of its folder if it hides no other; the name that it gives itself is its own word.
-pub(super) fn of(all: &[Prepared], question: &Question) -> Option<Answer> {
-    let mut least = Answer::YesInSession;
+/// Finds the answer to a question. Each of its scripts needs one, and the weakest applies. An answer names a skill by its
+/// path, or by the name of its folder if it shadows no other skill. The name in `SKILL.md` does not count: the skill's
+/// author chose it.
+pub(super) fn find(all: &[FileAnswer], question: &Question) -> Option<Answer> {
+    let mut weakest = Answer::YesInSession;
     let folder = Path::new(&question.skill_path).file_name();
     let folder = folder.and_then(|name| name.to_str()).unwrap_or_default();
     for script in &question.scripts {
-        let found = all.iter().find(|prepared| {
-            let is_skill = match prepared.skill.contains('/') {
-                true => prepared.skill == question.skill_path,
-                false => prepared.skill == folder && question.hides.is_empty(),
+        let found = all.iter().find(|answer| {
+            let is_skill = match answer.skill.contains('/') {
+                true => answer.skill == question.skill_path,
+                false => answer.skill == folder && question.shadowed.is_empty(),
             };
             is_skill
-                && prepared.script == script.script
-                && prepared
+                && answer.script == script.script
+                && answer
                     .sha256
                     .as_ref()
                     .is_none_or(|hash| *hash == script.sha256)
         })?;
-        least = match (least, found.answer) {
+        weakest = match (weakest, found.answer) {
             (Answer::No, _) | (_, Answer::No) => Answer::No,
             (Answer::YesInSession, Answer::YesInSession) => Answer::YesInSession,
             _ => Answer::YesOnce,
         };
     }
-    Some(least)
+    Some(weakest)
 }

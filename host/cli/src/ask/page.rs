@@ -1,31 +1,38 @@
-//! Long texts in pages.
+//! Splits long texts into pages.
 //!
-//! The alternate screen has no scrollback: what does not fit would never be seen. So a text that is too long is shown
-//! page by page, and only the last page can be answered with yes.
+//! The alternate screen has no scrollback: text that does not fit would never be seen. So a long text is shown page by
+//! page, and only the last page accepts a yes.
 
-use super::sheet::{Window, wrapped};
+use super::sheet::{INDENT, MIN_TEXT, Window, wrap};
 
-/// A window with fewer rows shows no question, whatever we do: nothing is asked there.
-pub(super) const MIN_ROWS: usize = 8;
+/// A smaller window cannot show a question, so nothing is asked in one.
+const MIN_ROWS: usize = 8;
+/// In a narrower window rows are wrapped again, at column 0, where they could look like ours.
+const MIN_COLUMNS: usize = INDENT + MIN_TEXT + 1;
 
-/// The pages of texts that are shown one after the other; the last page ends with `options`. Each text begins a page.
+/// Whether a window cannot show a question.
+pub(super) fn is_too_small(window: Window) -> bool {
+    window.rows < MIN_ROWS || window.columns < MIN_COLUMNS
+}
+
+/// Splits `texts` into pages. Each text begins a new page, and the last page ends with `options`.
 pub(super) fn pages(texts: &[&str], options: &str, window: Window) -> Vec<String> {
     let height = window.rows.max(MIN_ROWS);
     let options = rows(options, window);
-    // What goes below each page but the last, at its longest.
-    let more = rows(&next(99, 99), window).len();
+    // The longest prompt below any page but the last.
+    let more = rows(&prompt_for_next(99, 99), window).len();
     let whole = height.saturating_sub(more).max(1);
     let mut pages = Vec::new();
     for (at, text) in texts.iter().enumerate() {
         let is_last = at + 1 == texts.len();
         let rows = rows(text, window);
         let mut left = rows.as_slice();
-        // The options need all of the window in a tiny one; their page still has a row of the text.
-        let room = match is_last {
+        // In a tiny window the options need every row; their page still has one row of the text.
+        let available = match is_last {
             true => height.saturating_sub(options.len()).max(1),
             false => whole,
         };
-        while left.len() > room {
+        while left.len() > available {
             let (page, rest) = left.split_at(whole.min(left.len() - 1));
             pages.push(page.to_vec());
             left = rest;
@@ -36,22 +43,22 @@ pub(super) fn pages(texts: &[&str], options: &str, window: Window) -> Vec<String
     let each = pages.into_iter().enumerate().map(|(at, mut page)| {
         match at + 1 == count {
             true => page.extend(options.iter().cloned()),
-            false => page.extend(rows(&next(at + 1, count), window)),
+            false => page.extend(rows(&prompt_for_next(at + 1, count), window)),
         }
         page.join("\n")
     });
     each.collect()
 }
 
-fn next(page: usize, of: usize) -> String {
+fn prompt_for_next(page: usize, of: usize) -> String {
     format!("page {page} of {of}: Enter shows the next one, anything else is no\n> ")
 }
 
-/// A text as the rows that it takes.
+/// The rows of a text in this window.
 fn rows(text: &str, window: Window) -> Vec<String> {
-    // In the last column some terminals wrap, others wait. A character takes up to two columns.
-    let room = window.columns.saturating_sub(1).max(2);
-    let lines = text.lines().flat_map(|line| wrapped(line, room));
+    // A character in the last column wraps on some terminals only. A character takes up to two columns.
+    let width = window.columns.saturating_sub(1).max(2);
+    let lines = text.lines().flat_map(|line| wrap(line, width));
     lines.map(str::to_owned).collect()
 }
 
@@ -88,7 +95,7 @@ mod tests {
                     assert!(columns < 30 || page.lines().count() <= 10, "{page}");
                     assert!(page.ends_with("> "), "{page:?}");
                 }
-                // Without what says how to go on.
+                // Without the prompt for the next page.
                 let own = |page: &String| {
                     let page = page.replace('\n', "");
                     page.split("page ").next().unwrap_or_default().to_owned()
@@ -107,7 +114,19 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_counted_and_say_how_to_go_on() {
+    fn each_row_is_stored_once() {
+        let text = lines(5000);
+        let pages = pages(&[&text], OPTIONS, WINDOW);
+        let held: usize = pages.iter().map(String::len).sum();
+        let added: usize = (1..=pages.len())
+            .map(|at| prompt_for_next(at, pages.len()).len() + 4)
+            .sum();
+        assert!(pages.len() > 500);
+        assert!(held <= text.len() + added, "{held} for {}", text.len());
+    }
+
+    #[test]
+    fn pages_are_numbered_and_say_how_to_continue() {
         let pages = pages(&["a difference\n", &lines(9)], OPTIONS, WINDOW);
         assert_eq!(
             pages,

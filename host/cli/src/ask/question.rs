@@ -1,67 +1,67 @@
-//! A question as a person sees it.
+//! The text of a question.
 //!
-//! What it would touch stands last, directly before what can be answered, and nothing that a skill or a model wrote
-//! can push it off the screen or look like a line of ours.
+//! The grants come last, directly above the possible answers. No text of a skill or a model can push them off the
+//! screen or look like a line of ours.
 
-use super::sheet::{self, Sheet, Window, quoted, shown, shown_to};
+use super::sheet::{self, Sheet, Window, quoted, shown, shown_up_to};
 use skillrun::{AskedScript, Change, Grant, Question};
 
-/// Characters shown of one name of many.
+/// Characters shown of each name in a list.
 const MAX_NAME: usize = 60;
-/// Lines shown of a difference.
+/// Lines shown of a diff.
 const MAX_LINES: usize = 200;
-/// Bytes shown of all arguments.
+/// Bytes shown of all arguments together.
 const MAX_ARGUMENTS: usize = 64 * 1024;
 
-/// How much of what could be made long on purpose is shown.
+/// How much is shown of texts that an author could make long on purpose.
 #[derive(Debug, Clone, Copy)]
-struct Room {
-    /// Of each list.
+struct Budget {
+    /// Entries of each list.
     items: usize,
     scripts: usize,
-    /// Of each description and argument.
+    /// Characters of each description and argument.
     characters: usize,
 }
 
-/// From the most to the least; the first one that leaves the whole question on the screen is taken.
-const ROOMS: [Room; 7] = [
-    room(20, 20, sheet::MAX_TEXT),
-    room(10, 20, 160),
-    room(5, 20, 100),
-    room(3, 20, 60),
-    room(1, 20, 40),
-    room(1, 10, 40),
-    room(1, 5, 40),
+/// From the largest to the smallest. We take the first with which the whole question fits on the screen.
+const BUDGETS: [Budget; 7] = [
+    budget(20, 20, sheet::MAX_TEXT),
+    budget(10, 20, 160),
+    budget(5, 20, 100),
+    budget(3, 20, 60),
+    budget(1, 20, 40),
+    budget(1, 10, 40),
+    budget(1, 5, 40),
 ];
 
-const fn room(items: usize, scripts: usize, characters: usize) -> Room {
-    Room {
+const fn budget(items: usize, scripts: usize, characters: usize) -> Budget {
+    Budget {
         items,
         scripts,
         characters,
     }
 }
 
-/// A question as it is shown, and what can be answered.
-pub(super) struct Asked {
+/// A rendered question and its possible answers.
+pub(super) struct QuestionText {
     pub(super) text: String,
     pub(super) options: String,
 }
 
-impl Asked {
-    pub(super) fn is_shown(&self, option: &str) -> bool {
+impl QuestionText {
+    pub(super) fn offers(&self, option: &str) -> bool {
         self.options.contains(option)
     }
 }
 
-/// The question as it is shown: what it would touch stands last, and all of it on the screen if it can.
-pub(super) fn text(question: &Question, window: Window) -> Asked {
-    let mut asked = None;
-    for room in ROOMS {
-        let (sheet, cut) = sheet(question, window, room);
+/// Renders a question with the largest budget that fits into the window.
+pub(super) fn render(question: &Question, window: Window) -> QuestionText {
+    let mut rendered = None;
+    for budget in BUDGETS {
+        let (sheet, cut) = render_within(question, window, budget);
         let options = options(question, cut);
         let rows = sheet.rows + window.rows_of(&options);
-        asked = Some(Asked {
+        rendered = Some(QuestionText {
             text: sheet.text,
             options,
         });
@@ -69,58 +69,61 @@ pub(super) fn text(question: &Question, window: Window) -> Asked {
             break;
         }
     }
-    asked.unwrap_or_else(|| Asked {
+    rendered.unwrap_or_else(|| QuestionText {
         text: String::new(),
         options: String::new(),
     })
 }
 
-/// What of a question was left out.
+/// What was left out of a question.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cut {
     arguments: bool,
     scripts: bool,
 }
 
-fn sheet(question: &Question, window: Window, room: Room) -> (Sheet, Cut) {
+fn render_within(question: &Question, window: Window, budget: Budget) -> (Sheet, Cut) {
     let mut sheet = Sheet::new(window);
     let mut cut = Cut::default();
     let is_command = question.skill.is_empty();
-    let skill = shown_to(&question.skill, MAX_NAME);
+    let skill = shown_up_to(&question.skill, MAX_NAME);
     let what = match question.scripts.as_slice() {
-        [one] if is_command => format!("the command `{}`", shown_to(&one.script, MAX_NAME)),
-        [one] => format!("`{}` of skill `{skill}`", shown_to(&one.script, MAX_NAME)),
+        [one] if is_command => format!("the command `{}`", shown_up_to(&one.script, MAX_NAME)),
+        [one] => format!(
+            "`{}` of skill `{skill}`",
+            shown_up_to(&one.script, MAX_NAME)
+        ),
         many => format!("{} scripts of skill `{skill}`", many.len()),
     };
-    // The row that the output before may have left unfinished.
+    // Earlier output may have left a row unfinished.
     sheet.rows += 1;
     sheet.rows_with("skillrun: ", "          ", &format!("may {what} run?"));
     if !is_command {
-        let description = shown_to(&question.description, room.characters);
+        let description = shown_up_to(&question.description, budget.characters);
         sheet.line("skill", &format!("{skill}: {description}"));
         sheet.line("", &shown(&question.skill_path));
     }
-    for script in question.scripts.iter().take(room.scripts) {
+    for script in question.scripts.iter().take(budget.scripts) {
         let hash = script.sha256.get(..16).unwrap_or_default();
-        let (name, what) = named(question, script);
+        let (name, what) = label_of(question, script);
         sheet.line(name, &format!("{} (sha256 {hash}…)", shown(what)));
         if !script.description.is_empty() {
-            sheet.line("", &shown_to(&script.description, room.characters));
+            sheet.line("", &shown_up_to(&script.description, budget.characters));
         }
         if !script.args.is_empty() {
-            let (arguments, is_cut) = arguments(&script.args, room);
+            let (arguments, is_cut) = arguments(&script.args, budget);
             sheet.line("arguments", &arguments);
             cut.arguments |= is_cut;
         }
     }
-    if let Some(count) = beyond(question.scripts.len(), room.scripts) {
+    if let Some(count) = beyond(question.scripts.len(), budget.scripts) {
         sheet.line("", &format!("… and {count} more scripts"));
         cut.scripts = true;
     }
     if let Some(change) = &question.change {
-        changes(&mut sheet, change, room);
+        changes(&mut sheet, change, budget);
     }
-    let (mut may, count) = may(question, window);
+    let (mut may, count) = permissions(question, window);
     if may.rows + window.rows_of(&options(question, cut)) > window.rows {
         may.line("", &format!("({count} grants above)"));
     }
@@ -128,22 +131,22 @@ fn sheet(question: &Question, window: Window, room: Room) -> (Sheet, Cut) {
     (sheet, cut)
 }
 
-/// What a script is called here, and which one it is.
-fn named<'a>(question: &Question, script: &'a AskedScript) -> (&'static str, &'a str) {
+/// The label of a script or command, and its name.
+fn label_of<'a>(question: &Question, script: &'a AskedScript) -> (&'static str, &'a str) {
     match question.skill.is_empty() {
         true => ("command", &script.path),
         false => ("script", &script.script),
     }
 }
 
-/// All that would be touched, and how many lines say it: none is ever left out.
-fn may(question: &Question, window: Window) -> (Sheet, usize) {
+/// Every grant in words, and how many there are. None is ever left out.
+fn permissions(question: &Question, window: Window) -> (Sheet, usize) {
     let workspace = question
         .workspace
         .iter()
         .map(|workspace| format!("read and change everything in {}", shown(workspace)));
     let mut all: Vec<String> = workspace
-        .chain(question.grants.iter().map(|grant| in_words(grant)))
+        .chain(question.grants.iter().map(|grant| describe_grant(grant)))
         .collect();
     let count = all.len();
     if all.is_empty() {
@@ -159,7 +162,7 @@ fn may(question: &Question, window: Window) -> (Sheet, usize) {
     (sheet, count)
 }
 
-fn changes(sheet: &mut Sheet, change: &Change, room: Room) {
+fn changes(sheet: &mut Sheet, change: &Change, budget: Budget) {
     let since = shown(&change.since);
     if change.files.is_empty() {
         sheet.line(
@@ -167,20 +170,20 @@ fn changes(sheet: &mut Sheet, change: &Change, room: Room) {
             &format!("approved at {since}, and unchanged since"),
         );
     } else {
-        sheet.line("CHANGED", &format!("since the yes of {since}:"));
+        sheet.line("CHANGED", &format!("since it was approved at {since}:"));
     }
-    for file in change.files.iter().take(room.items) {
-        let path = shown_to(&file.path, MAX_NAME);
+    for file in change.files.iter().take(budget.items) {
+        let path = shown_up_to(&file.path, MAX_NAME);
         sheet.line("", &format!("{} {path}", file.how));
     }
-    if let Some(count) = beyond(change.files.len(), room.items) {
+    if let Some(count) = beyond(change.files.len(), budget.items) {
         sheet.line("", &format!("… and {count} more files"));
     }
-    for grant in change.more_grants.iter().take(room.items) {
-        let grant = shown_to(grant, room.characters);
+    for grant in change.more_grants.iter().take(budget.items) {
+        let grant = shown_up_to(grant, budget.characters);
         sheet.line("", &format!("asks for more: {grant}"));
     }
-    if let Some(count) = beyond(change.more_grants.len(), room.items) {
+    if let Some(count) = beyond(change.more_grants.len(), budget.items) {
         sheet.line("", &format!("… and for {count} more"));
     }
 }
@@ -194,7 +197,7 @@ fn options(question: &Question, cut: Cut) -> String {
     };
     let session = match is_command {
         true => "[s] yes, with any arguments in this session",
-        false => "[s] yes, also to all that this skill runs in this session",
+        false => "[s] yes, and to everything this skill runs in this session",
     };
     let change = question.change.as_ref();
     let compare = match change.is_some_and(|change| change.sources.is_some()) {
@@ -211,8 +214,8 @@ fn options(question: &Question, cut: Cut) -> String {
     format!("  {yes}\n  {session}\n  [n] no{compare}{all}\n> ")
 }
 
-/// What a grant means.
-fn in_words(grant: &str) -> String {
+/// A grant in words.
+fn describe_grant(grant: &str) -> String {
     let shown_grant = shown(grant);
     match grant.parse::<Grant>() {
         Ok(Grant::Read(path)) => format!("read {}", shown(&path.display().to_string())),
@@ -231,24 +234,24 @@ fn in_words(grant: &str) -> String {
     }
 }
 
-/// Arguments in one line, and whether something of them is missing.
-fn arguments(args: &[String], room: Room) -> (String, bool) {
+/// Arguments in one line, and whether they were cut.
+fn arguments(args: &[String], budget: Budget) -> (String, bool) {
     let mut is_cut = false;
     let mut all = Vec::new();
-    for arg in args.iter().take(room.items) {
-        let (text, cut) = quoted(arg, room.characters);
+    for arg in args.iter().take(budget.items) {
+        let (text, cut) = quoted(arg, budget.characters);
         all.push(text);
         is_cut |= cut;
     }
-    if let Some(count) = beyond(args.len(), room.items) {
+    if let Some(count) = beyond(args.len(), budget.items) {
         all.push(format!("… and {count} more"));
         is_cut = true;
     }
     (all.join(" "), is_cut)
 }
 
-fn beyond(count: usize, most: usize) -> Option<usize> {
-    count.checked_sub(most).filter(|beyond| *beyond > 0)
+fn beyond(count: usize, max: usize) -> Option<usize> {
+    count.checked_sub(max).filter(|beyond| *beyond > 0)
 }
 
 /// Every script with every argument.
@@ -256,7 +259,7 @@ pub(super) fn all_arguments(question: &Question, window: Window) -> String {
     let mut sheet = Sheet::new(window);
     let mut left = MAX_ARGUMENTS;
     for script in &question.scripts {
-        let (name, what) = named(question, script);
+        let (name, what) = label_of(question, script);
         sheet.line(name, &shown(what));
         for (at, arg) in script.args.iter().enumerate() {
             let (text, _) = quoted(arg, left);
@@ -265,7 +268,7 @@ pub(super) fn all_arguments(question: &Question, window: Window) -> String {
             if left == 0 {
                 sheet.line(
                     "",
-                    &format!("… of {}, and no more is shown", script.args.len()),
+                    &format!("… the rest of {} arguments is not shown", script.args.len()),
                 );
                 return sheet.text;
             }
@@ -274,8 +277,8 @@ pub(super) fn all_arguments(question: &Question, window: Window) -> String {
     sheet.text
 }
 
-/// The script then and now, line by line.
-pub(super) fn difference(change: &Change, window: Window) -> String {
+/// The diff between the approved script and the current one.
+pub(super) fn diff(change: &Change, window: Window) -> String {
     let Some((before, now)) = &change.sources else {
         return String::new();
     };
@@ -302,7 +305,7 @@ pub(super) fn difference(change: &Change, window: Window) -> String {
         }
     }
     if let Some(count) = beyond(count, MAX_LINES) {
-        sheet.rows_with("  ", "  ", &format!("… and {count} lines more"));
+        sheet.rows_with("  ", "  ", &format!("… and {count} more lines"));
     }
     sheet.text
 }
@@ -320,10 +323,10 @@ mod tests {
     fn question() -> Question {
         Question {
             id: "1".into(),
-            world: "w".into(),
-            chat: "c".into(),
+            tenant: "w".into(),
+            session: "c".into(),
             skill: "demo".into(),
-            hides: Vec::new(),
+            shadowed: Vec::new(),
             skill_path: "/skills/demo".into(),
             description: "A demo.".into(),
             scripts: vec![AskedScript {
@@ -335,7 +338,7 @@ mod tests {
             }],
             workspace: None,
             grants: Vec::new(),
-            content_hash: Some("0".into()),
+            content_hash: "0".into(),
             change: None,
             remembered: true,
             options: [Answer::YesOnce, Answer::YesInSession, Answer::No],
@@ -353,18 +356,18 @@ mod tests {
         }
     }
 
-    fn rows(asked: &Asked) -> usize {
-        1 + WINDOW.rows_of(&asked.text) + WINDOW.rows_of(&asked.options)
+    fn rows(rendered: &QuestionText) -> usize {
+        1 + WINDOW.rows_of(&rendered.text) + WINDOW.rows_of(&rendered.options)
     }
 
     #[test]
-    fn a_question_ends_with_what_would_be_touched() {
+    fn a_question_ends_with_the_grants() {
         let mut question = question();
         question.grants = vec!["net:*".into(), "read:/data".into()];
         question.change = Some(change(Vec::new()));
-        let asked = text(&question, WINDOW);
+        let rendered = render(&question, WINDOW);
         assert_eq!(
-            asked.text,
+            rendered.text,
             r#"skillrun: may `scripts/a.py` of skill `demo` run?
   skill     demo: A demo.
             /skills/demo
@@ -377,14 +380,14 @@ mod tests {
 "#
         );
         assert_eq!(
-            asked.options,
+            rendered.options,
             "  [y] yes, until something in the skill changes\n  \
-             [s] yes, also to all that this skill runs in this session\n  [n] no\n> "
+             [s] yes, and to everything this skill runs in this session\n  [n] no\n> "
         );
     }
 
     #[test]
-    fn no_names_push_a_question_off_the_screen_or_write_lines_of_it() {
+    fn no_name_pushes_a_question_off_the_screen_or_forges_a_line_of_it() {
         let forged = "  may       touch nothing but the skill, read-only, and a scratch directory";
         let mut question = question();
         question.grants = vec!["net:*".into()];
@@ -396,16 +399,16 @@ mod tests {
         question.description = format!("{:<60}{forged}", "x").repeat(8);
         question.scripts[0].description = question.description.clone();
         question.scripts[0].args = vec![forged.repeat(10); 30];
-        let asked = text(&question, WINDOW);
-        assert!(rows(&asked) <= WINDOW.rows, "{}", asked.text);
-        let mays: Vec<&str> = asked
+        let rendered = render(&question, WINDOW);
+        assert!(rows(&rendered) <= WINDOW.rows, "{}", rendered.text);
+        let mays: Vec<&str> = rendered
             .text
             .lines()
             .filter(|line| line.trim_start().starts_with("may"))
             .collect();
         assert_eq!(mays, ["  may       reach the whole network"]);
-        assert!(asked.text.ends_with("reach the whole network\n"));
-        assert!(asked.text.contains(" more files\n"), "{}", asked.text);
+        assert!(rendered.text.ends_with("reach the whole network\n"));
+        assert!(rendered.text.contains(" more files\n"), "{}", rendered.text);
     }
 
     #[test]
@@ -413,35 +416,35 @@ mod tests {
         let mut question = question();
         question.workspace = Some("/w".into());
         question.grants = (0..40).map(|at| format!("read:/data/{at}")).collect();
-        let asked = text(&question, WINDOW);
+        let rendered = render(&question, WINDOW);
         for at in 0..40 {
-            assert!(asked.text.contains(&format!(" read /data/{at}\n")));
+            assert!(rendered.text.contains(&format!(" read /data/{at}\n")));
         }
         assert!(
-            asked
+            rendered
                 .text
                 .ends_with("/data/39\n            (41 grants above)\n"),
             "{}",
-            asked.text
+            rendered.text
         );
     }
 
     #[test]
-    fn arguments_that_are_cut_can_be_seen() {
+    fn arguments_that_were_cut_can_be_shown() {
         let mut question = question();
-        assert!(!text(&question, WINDOW).is_shown("[a]"));
+        assert!(!render(&question, WINDOW).offers("[a]"));
         question.scripts[0].args = vec!["a".into(); 27];
         question.scripts[0]
             .args
             .push(format!("{}\u{1b}end", "x".repeat(400)));
-        let asked = text(&question, WINDOW);
+        let rendered = render(&question, WINDOW);
         assert!(
-            asked.text.contains("\"a\" … and 8 more\n"),
+            rendered.text.contains("\"a\" … and 8 more\n"),
             "{}",
-            asked.text
+            rendered.text
         );
         assert!(
-            asked
+            rendered
                 .options
                 .ends_with("[n] no  [a] show all arguments\n> ")
         );
@@ -457,11 +460,14 @@ mod tests {
         question.scripts[0].args = vec!["y".repeat(1000); 1000];
         let all = all_arguments(&question, WINDOW);
         assert!(all.len() < 2 * MAX_ARGUMENTS, "{}", all.len());
-        assert!(all.ends_with("… of 1000, and no more is shown\n"), "{all}");
+        assert!(
+            all.ends_with("… the rest of 1000 arguments is not shown\n"),
+            "{all}"
+        );
     }
 
     #[test]
-    fn every_grant_is_told_in_words() {
+    fn every_grant_is_described_in_words() {
         for (grant, words) in [
             ("read:/data", "read /data"),
             ("write:skill", "change the skill's own folder"),
@@ -473,12 +479,12 @@ mod tests {
             ("interpreter:ruby", "use the interpreter ruby"),
             ("native", "use an interpreter of this machine, confined"),
         ] {
-            assert_eq!(in_words(grant), words);
+            assert_eq!(describe_grant(grant), words);
         }
     }
 
     #[test]
-    fn a_difference_shows_what_was_and_what_is() {
+    fn a_diff_shows_the_old_and_the_new_lines() {
         let change = Change {
             since: String::new(),
             files: Vec::new(),
@@ -486,7 +492,7 @@ mod tests {
             sources: Some(("a\nb\nc\n".into(), "a\nB\u{7}\nc\n".into())),
         };
         assert_eq!(
-            difference(&change, WINDOW),
+            diff(&change, WINDOW),
             "  ···\n    a\n  - b\n  + B\\u{7}\n    c\n"
         );
     }

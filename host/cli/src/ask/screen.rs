@@ -1,30 +1,29 @@
 //! The control sequences around a question.
 //!
-//! Whatever wrote to the terminal before us may have left it in any state: in the middle of an escape sequence, with
-//! the text colour equal to the background, with a scroll region of one row. So everything is ended and reset, and the
-//! question is drawn on the alternate screen in colours of its own, where no earlier text can stand beside it. What the
-//! person had on the screen comes back afterwards.
+//! Earlier output may have left the terminal in any state: in the middle of an escape sequence, with the text colour
+//! equal to the background, with a scroll region of one row. So we end and reset everything, and draw the question on
+//! the alternate screen in our own colours, where no earlier text can appear beside it. The person's screen comes back
+//! afterwards.
 //!
 //! Not a full reset (`ESC c`): it would erase the person's screen, and in some terminals the scrollback.
 //!
-//! The sequences that a terminal does not know are ignored by it, or print some characters that the question
-//! overwrites.
+//! A terminal ignores the sequences it does not know, or prints some characters that the question overwrites.
 
 use super::sheet::Window;
 
-/// Ends what is unfinished and leaves the modes in which the other sequences mean something else.
+/// Ends any unfinished sequence and leaves the modes in which the other sequences mean something else.
 ///
 /// `CAN` and `ST`: an escape sequence or a string (OSC, DCS, APC, PM, SOS) without its end would swallow the question.
 /// tmux ends some of them by `ST` alone. `ESC ETX`: xterm leaves the Tektronix window. `ESC <`: back from VT52.
 const END: &str = "\u{18}\u{1b}\\\u{1b}\u{3}\u{1b}<";
 
-/// Leaves an alternate screen that somebody else entered, with its margins. Margins move the cursor, so its place is
-/// saved around them. A soft reset (DECSTR) follows: it would forget the saved place, and does not move the cursor.
+/// Leaves an alternate screen that another program entered, with its margins. Margins move the cursor, so its position
+/// is saved around them. The soft reset (DECSTR) comes after: it clears the saved position and does not move the cursor.
 const LEAVE_OTHER: &str = "\u{1b}7\u{1b}[?1049l\u{1b}[?69l\u{1b}[r\u{1b}8\u{1b}[!p";
 
 /// Attributes, character sets and modes as they are in a new terminal. Nothing here moves the cursor.
 const MODES: &str = concat!(
-    // Output that is held back until the end of an update.
+    // Synchronized output, which the terminal holds back until an update ends.
     "\u{1b}[?2026l",
     // Attributes, protected cells, and a link that was never closed.
     "\u{1b}[0m\u{1b}[0\"q\u{1b}]8;;\u{1b}\\",
@@ -56,29 +55,28 @@ const COLOURS: &str = concat!(
 /// so they must not come earlier.
 const ENTER: &str = "\u{1b}[?1049h\u{1b}[?6l\u{1b}[r\u{1b}[=0;1u\u{1b}_Ga=d,d=A;\u{1b}\\";
 
-/// The title belongs to the question while it is open; the one before is kept by the terminal.
-const KEEP_TITLE: &str = "\u{1b}[22;0t";
+/// The title says that we ask while a question is open. The terminal keeps the previous title.
+const SAVE_TITLE: &str = "\u{1b}[22;0t";
 const TITLE: &str = "\u{1b}]2;skillrun asks\u{1b}\\";
-const TITLE_BEFORE: &str = "\u{1b}[23;0t";
+const RESTORE_TITLE: &str = "\u{1b}[23;0t";
 
 /// White on black, whatever the default colours are. First from the palette, for terminals without 24-bit colours.
-/// Those read `2` as faint and `1` as bold, so these are taken back. The background is 1, 1, 1 and not 0, 0, 0: each 0
-/// would reset everything there.
+/// Those read `2` as faint and `1` as bold, so we reset both. The background is 1, 1, 1 and not 0, 0, 0: there, each 0
+/// would reset everything.
 const PAINT: &str = concat!(
     "\u{1b}[38;5;231m\u{1b}[48;5;16m",
     "\u{1b}[38;2;255;255;255m\u{1b}[48;2;1;1;1m",
     "\u{1b}[22;24;25;27;28;29m",
 );
 
-/// Goes to the alternate screen for a question. A [`frame`] must follow.
+/// Prepares the terminal for a question. A [`frame`] must follow, which enters the alternate screen.
 pub(super) fn open() -> String {
-    [END, LEAVE_OTHER, MODES, KEEP_TITLE].concat()
+    [END, LEAVE_OTHER, MODES, SAVE_TITLE].concat()
 }
 
 /// Draws `text` as the whole screen, and leaves the cursor at its end.
 ///
-/// It does not rely on anything that was drawn before: other processes may write to the terminal while a question is
-/// open.
+/// It does not rely on an earlier frame: other processes may write to the terminal while a question is open.
 pub(super) fn frame(text: &str, window: Window) -> String {
     let mut frame = [END, MODES, ENTER, COLOURS, TITLE, PAINT].concat();
     for row in 1..=window.rows {
@@ -87,14 +85,14 @@ pub(super) fn frame(text: &str, window: Window) -> String {
     }
     frame.push_str("\u{1b}[H\u{1b}[J");
     frame.push_str(text);
-    // The last thing that is drawn: from here on, keys are an answer to it.
+    // Drawn last: from here on, keys are an answer to the question.
     frame.push_str("\u{1b}[?25h");
     frame
 }
 
-/// Returns to what was on the screen before the question.
+/// Returns to the screen before the question.
 pub(super) fn close() -> String {
     let alternate = [END, MODES, COLOURS, "\u{1b}[r\u{1b}[H\u{1b}[J"];
-    let before = ["\u{1b}[?1049l", MODES, TITLE_BEFORE];
+    let before = ["\u{1b}[?1049l", MODES, RESTORE_TITLE];
     [alternate.concat(), before.concat()].concat()
 }

@@ -1,16 +1,16 @@
-//! Lines with a name at their left and a text beside it.
+//! Rows with a label on the left and a text beside it.
 //!
-//! Texts are wrapped here and not by the terminal: a text that chose where a row begins could write rows that look
-//! like ours.
+//! We wrap texts here and do not leave it to the terminal: a text that controls where a row begins could write rows
+//! that look like ours.
 
 /// The columns before a text.
-const INDENT: usize = 12;
-/// Of a narrower window nobody reads anything.
-const MIN_TEXT: usize = 20;
+pub(super) const INDENT: usize = 12;
+/// The fewest columns for a text. A narrower text is unreadable.
+pub(super) const MIN_TEXT: usize = 20;
 /// Characters shown of one text.
 pub(super) const MAX_TEXT: usize = 300;
 
-/// How much can be seen at once.
+/// The size of the terminal window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Window {
     pub(super) columns: usize,
@@ -18,15 +18,16 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// How many rows whole lines of our own take.
+    /// How many rows our own lines take.
     pub(super) fn rows_of(self, lines: &str) -> usize {
-        let rows = |line: &str| wide(line).div_ceil(self.columns).max(1);
+        let rows = |line: &str| width(line).div_ceil(self.columns).max(1);
         lines.lines().map(rows).sum()
     }
 }
 
+/// The rows of a text for one window.
 #[derive(Debug)]
-pub(super) struct Sheet {
+pub(crate) struct Sheet {
     columns: usize,
     pub(super) rows: usize,
     pub(super) text: String,
@@ -41,16 +42,18 @@ impl Sheet {
         }
     }
 
-    /// A line under a name; without one it belongs to the line above.
+    /// Adds a labelled text. Without a label it belongs to the line above.
     pub(super) fn line(&mut self, name: &str, value: &str) {
         self.rows_with(&format!("  {name:<9} "), &" ".repeat(INDENT), value);
     }
 
-    /// A text behind `first`, and on further rows behind `next`.
-    pub(super) fn rows_with(&mut self, first: &str, next: &str, value: &str) {
-        // In the last column some terminals wrap, others wait.
-        let room = self.columns.saturating_sub(wide(first).max(wide(next)) + 1);
-        for (at, row) in wrapped(value, room.max(MIN_TEXT)).iter().enumerate() {
+    /// Adds a text with `first` before its first row and `next` before every other row.
+    pub(crate) fn rows_with(&mut self, first: &str, next: &str, value: &str) {
+        // A character in the last column wraps on some terminals only.
+        let width = self
+            .columns
+            .saturating_sub(width(first).max(width(next)) + 1);
+        for (at, row) in wrap(value, width.max(MIN_TEXT)).iter().enumerate() {
             self.text.push_str(if at == 0 { first } else { next });
             self.text.push_str(row);
             self.text.push('\n');
@@ -64,16 +67,16 @@ impl Sheet {
     }
 }
 
-/// A text in rows of at most `room` columns, broken at blanks where that leaves no row half empty.
-pub(super) fn wrapped(text: &str, room: usize) -> Vec<&str> {
+/// Splits a text into rows of at most `width` columns, at spaces where that leaves no row half empty.
+pub(super) fn wrap(text: &str, width: usize) -> Vec<&str> {
     let mut rows = Vec::new();
     let mut rest = text;
     loop {
         let (mut used, mut space, mut end) = (0, 0, rest.len());
         for (at, c) in rest.char_indices() {
-            used += columns(c);
-            if used > room {
-                // A row is not left half empty for a word that is long.
+            used += char_width(c);
+            if used > width {
+                // Do not leave a row half empty for the sake of a long word.
                 end = if space > at / 2 { space } else { at };
                 break;
             }
@@ -90,63 +93,67 @@ pub(super) fn wrapped(text: &str, room: usize) -> Vec<&str> {
     }
 }
 
-fn wide(text: &str) -> usize {
-    text.chars().map(columns).sum()
+fn width(text: &str) -> usize {
+    text.chars().map(char_width).sum()
 }
 
-/// At most so many columns: terminals do not agree, and a row must not become two.
-fn columns(c: char) -> usize {
+/// An upper bound: terminals do not agree on widths, and a row must not become two.
+fn char_width(c: char) -> usize {
     if c.is_ascii() { 1 } else { 2 }
 }
 
-/// A text as it is shown, of at most `most` characters.
-pub(super) fn shown_to(text: &str, most: usize) -> String {
-    let (mut shown, is_cut) = cut(text, most);
+/// A text as it is shown, of at most `max` characters.
+pub(super) fn shown_up_to(text: &str, max: usize) -> String {
+    let (mut shown, is_cut) = cut(text, max);
     if is_cut {
-        shown.push_str(&told(text));
+        shown.push_str(&length_note(text));
     }
     shown
 }
 
 pub(super) fn shown(text: &str) -> String {
-    shown_to(text, MAX_TEXT)
+    shown_up_to(text, MAX_TEXT)
 }
 
-/// A text in quotes, and whether something of it is missing; nothing in it can look like their end.
-pub(super) fn quoted(text: &str, most: usize) -> (String, bool) {
+/// A text in quotes, and whether it was cut. Nothing in it can look like the closing quote.
+pub(super) fn quoted(text: &str, max: usize) -> (String, bool) {
     let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
-    let (shown, is_cut) = cut(&escaped, most);
-    let told = if is_cut { told(text) } else { String::new() };
-    (format!("\"{shown}\"{told}"), is_cut)
+    let (shown, is_cut) = cut(&escaped, max);
+    let length_note = if is_cut {
+        length_note(text)
+    } else {
+        String::new()
+    };
+    (format!("\"{shown}\"{length_note}"), is_cut)
 }
 
-/// A line of a program, with its blanks as they are.
+/// A line of source code, with its spaces unchanged.
 pub(super) fn source(line: &str) -> String {
     let start: String = line.chars().take(MAX_TEXT).collect();
-    let told = match start.len() < line.len() {
-        true => told(line),
+    let length_note = match start.len() < line.len() {
+        true => length_note(line),
         false => String::new(),
     };
-    skillrun::show_name(&start) + &told
+    skillrun::show_name(&start) + &length_note
 }
 
-fn told(text: &str) -> String {
+fn length_note(text: &str) -> String {
     format!("… ({} characters)", text.chars().count())
 }
 
-/// The beginning of a text, escaped, and whether that is not all of it.
-fn cut(text: &str, most: usize) -> (String, bool) {
-    let start: String = text.chars().take(most).collect();
+/// The beginning of a text, escaped, and whether it was cut.
+fn cut(text: &str, max: usize) -> (String, bool) {
+    let start: String = text.chars().take(max).collect();
     let shown = visible_blanks(&skillrun::show_name(&start));
-    match shown.char_indices().nth(most) {
+    match shown.char_indices().nth(max) {
         Some((at, _)) => (shown[..at].to_owned(), true),
         None => (shown, start.len() < text.len()),
     }
 }
 
-/// Every blank but the first of a row of them as a dot, so that no text makes columns.
+/// Shows every space but the first of a run as a dot, so that no text can forge columns.
 fn visible_blanks(text: &str) -> String {
-    // Before a text stands a blank of ours.
+    // We print a space before each text.
     let mut after_blank = true;
     let each = text.chars().map(|c| {
         let is_blank = c.is_whitespace() || c == '\u{2800}';
@@ -167,7 +174,7 @@ mod tests {
     };
 
     #[test]
-    fn texts_that_would_steer_a_terminal_are_shown_as_what_they_are() {
+    fn control_characters_are_shown_escaped() {
         assert_eq!(
             shown("a\u{1b}[2Jb\u{202e}c\nd"),
             "a\\u{1b}[2Jb\\u{202e}c\\nd"
@@ -182,13 +189,13 @@ mod tests {
     }
 
     #[test]
-    fn a_row_of_blanks_is_seen() {
+    fn a_run_of_spaces_is_visible() {
         assert_eq!(shown("a b   c"), "a b ··c");
         assert_eq!(shown(" a\u{3000}\u{a0}\u{2800}b"), "·a\u{3000}··b");
     }
 
     #[test]
-    fn nothing_in_quotes_looks_like_their_end() {
+    fn nothing_in_quotes_looks_like_the_closing_quote() {
         assert_eq!(quoted("a\" \"b", 300).0, r#""a\" \"b""#);
         assert_eq!(quoted("a\\\" \\\"b", 300).0, r#""a\\\" \\\"b""#);
         assert_eq!(
@@ -223,7 +230,7 @@ mod tests {
     #[test]
     fn words_are_kept_together_where_there_is_room() {
         assert_eq!(
-            wrapped("one two three /a/long/path", 12),
+            wrap("one two three /a/long/path", 12),
             ["one two ", "three /a/lon", "g/path"]
         );
     }

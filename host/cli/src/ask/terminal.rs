@@ -1,9 +1,9 @@
-//! The terminal of the person who started this process, as the one who asks uses it.
+//! The terminal of the person who started this process.
 //!
-//! It is opened by its own name, since standard input may be a pipe. While a question waits, the terminal
-//! makes no signals: Ctrl-C is an answer, and nothing is left half-way. Signals from elsewhere end the question, so
-//! that the terminal is left as it was found; a handler of our own that does it would be unsafe code, and a thread
-//! that exits would leave runs behind.
+//! We open it by its own name, since standard input may be a pipe. While a question is open, the terminal generates no
+//! signals: Ctrl-C is an answer, and the process always restores the terminal. Signals from elsewhere end the question
+//! first, for the same reason. A signal handler that restores the terminal would be unsafe code, and a thread that
+//! exits the process would leave runs behind.
 
 use super::screen;
 use super::sheet::Window;
@@ -21,78 +21,74 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// How long text that somebody else writes can cover a question: after that it is drawn again. Often enough that
-/// nobody reads a forged question to its end, and seldom enough that text can be selected.
+/// How long another process's output can cover a question before we draw it again. Short enough that a person cannot
+/// read a forged question to its end, and long enough to select text.
 const REDRAW: Duration = Duration::from_secs(1);
 
-/// No answer is longer.
+/// Bytes of a typed line. No valid answer is longer.
 const MAX_LINE: usize = 64;
 
-/// How the terminal was before the question that is open, for whoever ends the process meanwhile.
-static BEFORE: Mutex<Option<Before>> = Mutex::new(None);
+/// The state of the terminal before the open question, for the thread that ends the process meanwhile.
+static SAVED: Mutex<Option<SavedTerminal>> = Mutex::new(None);
 
-struct Before {
+struct SavedTerminal {
     file: File,
     modes: Termios,
-    /// What is printed to return to the screen before.
+    /// The sequences that return to the previous screen.
     close: String,
 }
 
 pub(super) struct Terminal {
     file: File,
-    /// It has no screen to draw on: texts come one below the other.
+    /// It cannot move the cursor (`TERM=dumb`): texts are printed one below the other.
     plain: bool,
-    /// At its end once somebody wants the process to end.
+    /// Reaches its end once a signal asks the process to end.
     signals: &'static PipeReader,
-    /// Held while somebody is asked.
-    _turn: OwnedFd,
+    /// Held while a question is open.
+    _lock: OwnedFd,
 }
 
-/// What a person did.
+/// How waiting for a line ended.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(super) enum Input {
     Line(String),
     /// Ctrl-C.
     Interrupted,
-    /// A signal wants the process to end.
+    /// A signal asks the process to end.
     Stopped,
-    /// The window has another size than the one that the text was made for.
+    /// The window no longer has the size that the text was made for.
     Resized,
-    Nothing,
+    TimedOut,
 }
 
 impl Terminal {
-    /// The terminal, if there is one that a person looks at.
+    /// Opens the terminal, if there is one and a person sees our messages on it.
     pub(super) fn open() -> Option<Self> {
-        // Somebody who reads neither our messages nor our questions is not asked.
+        // If standard error goes elsewhere, the person may see neither our messages nor our questions.
         if !io::stderr().is_terminal() {
             return None;
         }
         let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOCTTY;
         let file = File::from(rustix::fs::open("/dev/tty", flags, Mode::empty()).ok()?);
-        // One question at a time: another process may be asking here too. `/dev/tty` is one file for all
-        // terminals, and our standard error may be held open by others; this is neither.
-        let turn = rustix::fs::open("/proc/self/fd/2", flags, Mode::empty()).ok()?;
-        flock(&turn, FlockOperation::LockExclusive).ok()?;
+        // One question at a time: another process may be asking here too. Not a lock on `/dev/tty`, which is one
+        // file for all terminals, nor on our standard error, whose open file other processes share.
+        let lock = rustix::fs::open("/proc/self/fd/2", flags, Mode::empty()).ok()?;
+        flock(&lock, FlockOperation::LockExclusive).ok()?;
         let signals = signals()?;
-        let mut open = before();
+        let mut open = saved();
         let before = tcgetattr(&file).ok()?;
-        let mut silent = before.clone();
-        silent
-            .local_modes
+        let mut raw = before.clone();
+        raw.local_modes
             .remove(LocalModes::ISIG | LocalModes::ICANON | LocalModes::ECHO);
-        // Lines begin at the left.
-        silent
-            .output_modes
+        // A newline returns to column 0.
+        raw.output_modes
             .insert(OutputModes::OPOST | OutputModes::ONLCR);
-        // While somebody is asked, the keys that stop output are keys like others.
-        silent
-            .input_modes
-            .remove(InputModes::IXON | InputModes::IXANY);
+        // While a question is open, the keys that stop output are ordinary keys.
+        raw.input_modes.remove(InputModes::IXON | InputModes::IXANY);
         let own = file.try_clone().ok()?;
-        tcsetattr(&file, OptionalActions::Now, &silent).ok()?;
+        tcsetattr(&file, OptionalActions::Now, &raw).ok()?;
         let plain = std::env::var_os("TERM").is_some_and(|kind| kind == "dumb");
-        *open = Some(Before {
+        *open = Some(SavedTerminal {
             file: own,
             modes: before,
             close: if plain {
@@ -106,7 +102,7 @@ impl Terminal {
             file,
             plain,
             signals,
-            _turn: turn,
+            _lock: lock,
         };
         if !plain {
             terminal.print(&screen::open()).ok()?;
@@ -136,52 +132,52 @@ impl Terminal {
     /// Shows `text`, which ends with a prompt and was made for a window of this size, and waits for a line that is
     /// typed from then on.
     ///
-    /// Other processes may write to the terminal meanwhile, and what they write may look like a question. So the
-    /// whole screen is drawn again with every key, and without one every second.
-    pub(super) fn hear(
+    /// Other processes may write to the terminal meanwhile, and their output may look like a question. So we draw the
+    /// whole screen again with every key, and every second without one.
+    pub(super) fn read_line(
         &mut self,
         text: &str,
         window: Window,
-        patience: Duration,
-    ) -> io::Result<Heard> {
-        // What was typed before the question was there answers something else.
+        timeout: Duration,
+    ) -> io::Result<Input> {
+        // Keys typed before the question was shown are no answer to it.
         tcflush(&self.file, QueueSelector::IFlush)?;
-        let until = Instant::now() + patience;
+        let until = Instant::now() + timeout;
         let mut line = Vec::new();
         if self.plain {
             self.print("\n")?;
             self.print(text)?;
         }
-        let heard = loop {
+        let input = loop {
             if !self.plain {
                 if self.window() != window {
-                    break Heard::Resized;
+                    break Input::Resized;
                 }
                 let typed = String::from_utf8_lossy(&line);
                 self.print(&screen::frame(&format!("{text}{typed}"), window))?;
             }
             match self.wait(until)? {
-                Some(Waited::Redraw) => continue,
-                Some(Waited::Key) => {}
-                Some(Waited::Signal) => break Heard::Stopped,
-                None => break Heard::Nothing,
+                Some(Wake::Redraw) => continue,
+                Some(Wake::Key) => {}
+                Some(Wake::Signal) => break Input::Stopped,
+                None => break Input::TimedOut,
             }
             if !self.plain && self.window() != window {
-                break Heard::Resized;
+                break Input::Resized;
             }
             let Some(key) = self.key()? else {
-                break Heard::Line(String::new());
+                break Input::Line(String::new());
             };
             match key {
                 b'\r' | b'\n' => {
                     let text = String::from_utf8_lossy(&line).trim().to_owned();
-                    break Heard::Line(text);
+                    break Input::Line(text);
                 }
                 // Ctrl-C.
-                0x03 => break Heard::Interrupted,
-                0x1b if self.is_cursor_key()? => {}
+                0x03 => break Input::Interrupted,
+                0x1b if self.skip_cursor_key()? => {}
                 // Ctrl-D, Ctrl-\, Escape.
-                0x04 | 0x1c | 0x1b => break Heard::Line(String::new()),
+                0x04 | 0x1c | 0x1b => break Input::Line(String::new()),
                 0x7f | 0x08 => {
                     let is_erased = line.pop().is_some();
                     if is_erased && self.plain {
@@ -194,7 +190,7 @@ impl Terminal {
                         self.file.write_all(&[printable])?;
                     }
                 }
-                // No answer holds anything else.
+                // No valid answer contains anything else.
                 _ if line.len() < MAX_LINE => line.push(b'?'),
                 _ => {}
             }
@@ -202,11 +198,11 @@ impl Terminal {
         if self.plain {
             self.print("\n")?;
         }
-        Ok(heard)
+        Ok(input)
     }
 
-    /// Waits for the next thing to do; `None` if the time is over.
-    fn wait(&self, until: Instant) -> io::Result<Option<Waited>> {
+    /// Waits for a key, a signal or the next redraw; `None` after the timeout.
+    fn wait(&self, until: Instant) -> io::Result<Option<Wake>> {
         let redraw = match self.plain {
             true => until,
             false => until.min(Instant::now() + REDRAW),
@@ -219,19 +215,19 @@ impl Terminal {
                 PollFd::new(&self.file, PollFlags::IN),
             ];
             match poll(&mut watched, Some(&timeout)) {
-                Ok(0) if redraw < until => return Ok(Some(Waited::Redraw)),
+                Ok(0) if redraw < until => return Ok(Some(Wake::Redraw)),
                 Ok(0) => return Ok(None),
                 Err(rustix::io::Errno::INTR) => continue,
                 other => other?,
             };
             return Ok(Some(match watched[0].revents().is_empty() {
-                true => Waited::Key,
-                false => Waited::Signal,
+                true => Wake::Key,
+                false => Wake::Signal,
             }));
         }
     }
 
-    /// The next byte that was typed; `None` at the end.
+    /// Reads the next typed byte; `None` at the end.
     fn key(&mut self) -> io::Result<Option<u8>> {
         let mut byte = [0];
         Ok(match self.file.read(&mut byte)? {
@@ -240,9 +236,9 @@ impl Terminal {
         })
     }
 
-    /// Takes the rest of a key that sends more than Escape, if it is one for moving. The mouse wheel sends those on
-    /// the alternate screen, and whoever turns it has not answered.
-    fn is_cursor_key(&mut self) -> io::Result<bool> {
+    /// Reads the rest of an escape sequence; returns whether it is a cursor key. On the alternate screen the mouse
+    /// wheel sends cursor keys, and turning it is not an answer.
+    fn skip_cursor_key(&mut self) -> io::Result<bool> {
         for position in 0.. {
             let mut watched = [PollFd::new(&self.file, PollFlags::IN)];
             let now = rustix::time::Timespec::default();
@@ -260,25 +256,25 @@ impl Terminal {
     }
 }
 
-/// What a wait ended with.
-enum Waited {
+/// Why a wait ended.
+enum Wake {
     Key,
     Signal,
-    /// The question may be covered.
+    /// Other output may cover the question.
     Redraw,
 }
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        put_back(&mut before());
+        restore_saved(&mut saved());
     }
 }
 
-fn before() -> MutexGuard<'static, Option<Before>> {
-    BEFORE.lock().unwrap_or_else(PoisonError::into_inner)
+fn saved() -> MutexGuard<'static, Option<SavedTerminal>> {
+    SAVED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn put_back(open: &mut Option<Before>) {
+fn restore_saved(open: &mut Option<SavedTerminal>) {
     if let Some(mut before) = open.take() {
         let _ = before.file.write_all(before.close.as_bytes());
         let _ = tcflush(&before.file, QueueSelector::IFlush);
@@ -286,22 +282,22 @@ fn put_back(open: &mut Option<Before>) {
     }
 }
 
-/// Leaves the terminal as it was before the question that is open. The process ends next: nothing is asked any more.
+/// Restores the terminal if a question is open. The process exits next, so no further question can open.
 pub(super) fn restore() {
-    let mut open = before();
-    put_back(&mut open);
-    // Another thread that would change it again waits for the end here.
+    let mut open = saved();
+    restore_saved(&mut open);
+    // Keep the lock: a thread that would change the terminal again waits for it until the process exits.
     std::mem::forget(open);
 }
 
-/// Watches, from the first question on, for the signals that end a process.
+/// Watches for the signals that end a process, from the first question on.
 fn signals() -> Option<&'static PipeReader> {
     static SIGNALS: OnceLock<Option<PipeReader>> = OnceLock::new();
-    SIGNALS.get_or_init(|| watch().ok()).as_ref()
+    SIGNALS.get_or_init(|| watch_signals().ok()).as_ref()
 }
 
-fn watch() -> io::Result<PipeReader> {
-    // From here on a signal ends the process only if that one counts them.
+fn watch_signals() -> io::Result<PipeReader> {
+    // From here on a signal no longer ends the process by itself. `interrupt` counts them and ends it.
     crate::interrupt::start()?;
     let (reader, writer) = io::pipe()?;
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -311,24 +307,24 @@ fn watch() -> io::Result<PipeReader> {
     let (mut int, mut term, mut hangup, mut quit) = (
         signal(SignalKind::interrupt())?,
         signal(SignalKind::terminate())?,
-        signal(SignalKind::hangup())?,
+        crate::interrupt::hangup()?,
         signal(SignalKind::quit())?,
     );
     drop(within);
     let mut writer = Some(writer);
     let work = async move {
         loop {
-            // Whoever runs something listens to the first two by himself; the others ended the process at once
-            // before they were watched here.
+            // `interrupt` handles the first three. Nothing else handles SIGQUIT, which would end the process at once
+            // if we did not watch for it.
             let ends = tokio::select! {
                 _ = int.recv() => None,
                 _ = term.recv() => None,
-                _ = hangup.recv() => Some(SignalKind::hangup()),
+                () = crate::interrupt::received(&mut hangup) => None,
                 _ = quit.recv() => Some(SignalKind::quit()),
             };
-            // Looked at before the question ends by it: then the command ends in order.
-            let open = before();
-            stop();
+            // Check for an open question before we end it: if there is one, the command exits cleanly.
+            let open = saved();
+            stop(ends.is_none());
             drop(writer.take());
             if let (Some(kind), None) = (ends, open.as_ref()) {
                 std::process::exit(128 + kind.as_raw_value());

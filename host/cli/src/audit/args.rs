@@ -1,37 +1,42 @@
-//! What was typed after `skillrun audit`.
+//! The arguments of `skillrun audit`.
 
 use clap::{Args as ClapArgs, Subcommand};
 use skillrun::{AuditTime, LineHash};
 use std::path::PathBuf;
 
 const VERIFY_HELP: &str = "\
-Every line holds the hash of the one before, and `audit.head` remembers the newest. So it is found
-that a line was changed, removed, inserted, moved or cut short, at the end of the log too.
+Every line contains the hash of the line before it, and `audit.head` contains the newest hash. So
+this finds lines that were changed, removed, inserted, moved or cut short, also at the end of the log.
 
-What cannot be found: lines that were never written, and a log that somebody who may write both it
-and its head made anew from some line on. For the latter, note the hash that is printed at the end
-somewhere else, and pass it later with --after: it must still be in the chain.
+It cannot find lines that were never written, nor a log that was rewritten from some line on by a user
+who can write both the log and `audit.head`. To detect a rewritten log, keep the hash that is printed
+at the end in another place, and pass it later with --after: it must still be in the chain.
 
-A log that was moved away by others is verified by naming all its files, in any order.
+If `audit.head` is removed or damaged, runs continue, and the next line of the log records it
+(`new_head`). It is reported until --after names the hash of that line or of a later one.
 
-Exit codes: 0 the log is as it was written, 1 it is not, 125 it cannot be read.
+To verify a log that was moved away, name all its files, in any order.
+
+Exit codes: 0 the log is intact, 1 it is not, 125 it cannot be read.
 
 Examples:
   skillrun audit verify
-  skillrun audit verify --after 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
-  skillrun audit verify /backup/audit-1.jsonl /backup/audit.jsonl";
+  skillrun audit verify --json
+  skillrun audit verify ~/backup/audit.jsonl";
 
 const SHOW_HELP: &str = "\
 A time is `2026-01-31T12:00:00Z`, a date like `2026-01-31` (its beginning in UTC), or how long ago:
-`90s`, `15m`, `2h`, `3d`, `1w`. Lines are shown in the order in which they were written.
+`90s`, `15m`, `2h`, `3d`, `1w`. Lines are shown in the order of the log.
 
 Examples:
   skillrun audit show -n 20
   skillrun audit show --event refused --since 1d
   skillrun audit show --skill word-count --status timed_out --json";
 
-/// What happens, and how runs end, as the log has it.
-const EVENTS: [&str; 5] = ["refused", "approved", "started", "finished", "aborted"];
+/// The events and statuses in the log.
+const EVENTS: [&str; 6] = [
+    "refused", "approved", "started", "finished", "aborted", "new_head",
+];
 const STATUSES: [&str; 7] = [
     "exited",
     "signaled",
@@ -50,9 +55,9 @@ pub(crate) struct Audit {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Action {
-    /// Show what was run and what was refused
+    /// Show what ran and what was refused
     Show(Box<Show>),
-    /// Check that the log is as it was written
+    /// Verify that the log was not changed
     Verify(Verify),
 }
 
@@ -68,10 +73,10 @@ impl Audit {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = VERIFY_HELP)]
 pub(crate) struct Verify {
-    /// The files [default: your log, with what it was rotated into]
+    /// The files [default: your log, with its rotated files]
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// A hash that must be in the chain; what came before it may be gone
+    /// A hash that must be in the chain; lines before it may be missing
     #[arg(long, value_name = "HASH")]
     pub(crate) after: Option<LineHash>,
     /// Print JSON
@@ -100,19 +105,19 @@ pub(crate) struct Show {
     /// Before this time
     #[arg(long, value_name = "TIME")]
     pub(crate) until: Option<AuditTime>,
-    /// The run's id, or how it begins
+    /// The run's id, or its beginning
     #[arg(long, value_name = "ID")]
     pub(crate) run: Option<String>,
     /// The tenant
-    #[arg(long)]
-    pub(crate) world: Option<String>,
-    /// The conversation
-    #[arg(long)]
-    pub(crate) chat: Option<String>,
-    /// Only the last so many
+    #[arg(long, alias = "world")]
+    pub(crate) tenant: Option<String>,
+    /// The session
+    #[arg(long, alias = "chat")]
+    pub(crate) session: Option<String>,
+    /// Only the last N lines
     #[arg(short, value_name = "N", allow_negative_numbers = true)]
     pub(crate) number: Option<usize>,
-    /// Print the lines as they stand in the log
+    /// Print the lines as they are in the log
     #[arg(long)]
     pub(crate) json: bool,
 }

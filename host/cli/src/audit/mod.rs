@@ -1,4 +1,4 @@
-//! `skillrun audit`: what was run and what was refused, and whether the record is as it was written.
+//! `skillrun audit`: shows what ran and what was refused, and verifies that the log was not changed.
 
 mod args;
 mod show;

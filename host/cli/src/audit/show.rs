@@ -1,16 +1,16 @@
-//! `skillrun audit show`: what was run and what was refused.
+//! `skillrun audit show`: shows what ran and what was refused.
 
 use super::args::Show;
-use crate::failure::{Failure, say};
+use crate::failure::{Failure, print_message};
 use crate::list::{one_line, printable};
-use crate::{output, places};
+use crate::{output, paths};
 use skillrun::{AuditFiles, AuditFilter, AuditLine};
 use std::collections::VecDeque;
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
 
-/// Characters of what a line tells at its end.
-const DETAIL: usize = 160;
+/// Characters of the detail at the end of a row.
+const MAX_DETAIL: usize = 160;
 
 pub(crate) fn show(args: Show) -> Result<u8, Failure> {
     let filter = AuditFilter {
@@ -19,16 +19,18 @@ pub(crate) fn show(args: Show) -> Result<u8, Failure> {
         status: args.status,
         event: args.event,
         run: args.run,
-        world: args.world,
-        chat: args.chat,
+        tenant: args.tenant,
+        session: args.session,
         since: args.since,
         until: args.until,
     };
     let mut out = BufWriter::new(output::json_or_text(args.json));
     let mut last = VecDeque::new();
     let mut written = Ok(());
-    let files = AuditFiles::of(places::audit()?);
+    let mut is_empty = true;
+    let files = AuditFiles::of(paths::audit_log()?);
     let unreadable = files.read(&filter, |line| {
+        is_empty = false;
         let text = if args.json {
             line.json().to_owned()
         } else {
@@ -52,22 +54,25 @@ pub(crate) fn show(args: Show) -> Result<u8, Failure> {
         .and_then(|()| last.iter().try_for_each(|text| writeln!(out, "{text}")))
         .and_then(|()| out.flush());
     match shown {
-        // Whoever reads has seen enough.
+        // The reader has seen enough.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
         shown => shown?,
+    }
+    if is_empty {
+        print_message("note", "no lines of the audit log match");
     }
     if unreadable > 0 {
         let lines = match unreadable {
             1 => "1 line".to_owned(),
             n => format!("{n} lines"),
         };
-        say("warning", &format!("{lines} cannot be read"));
-        say("hint", "`skillrun audit verify` names them");
+        print_message("warning", &format!("{lines} cannot be read"));
+        print_message("hint", "`skillrun audit verify` names them");
     }
     Ok(0)
 }
 
-/// A line for people: when, what, which script, what came of it, the run.
+/// A line for people: time, event, script, run and detail.
 fn row(line: &AuditLine<'_>) -> String {
     let text = |name| line.field(name).as_str().unwrap_or_default();
     // To the second; the log has more.
@@ -82,7 +87,7 @@ fn row(line: &AuditLine<'_>) -> String {
         one_line(text("skill"), 64),
         one_line(text("script"), 64),
         printable(text("run_id")),
-        one_line(&detail(line), DETAIL),
+        one_line(&detail(line), MAX_DETAIL),
     );
     row.trim_end().to_owned()
 }
@@ -99,7 +104,7 @@ fn detail(line: &AuditLine<'_>) -> String {
             };
             format!("{end} in {duration:.1}ms")
         }
-        "refused" => text("reason").to_owned(),
+        "refused" | "new_head" => text("reason").to_owned(),
         "approved" => text("answer").to_owned(),
         "started" => text("arguments").to_owned(),
         _ => String::new(),

@@ -1,36 +1,36 @@
-//! `skillrun audit verify`: whether the record is as it was written.
+//! `skillrun audit verify`: verifies that the log was not changed.
 
 use super::args::Verify;
-use crate::failure::{Failure, say};
+use crate::failure::{Failure, ignore_closed_pipe, print_message};
 use crate::list::printable;
-use crate::{output, places};
+use crate::{output, paths};
 use serde_json::json;
-use skillrun::{AuditFiles, AuditFinding, AuditWrong, Verification};
+use skillrun::{AuditFiles, AuditFinding, AuditFindingKind, Verification};
 use std::io::Write as _;
 
-/// The log is not as it was written.
+/// The exit code for a log that was changed.
 const BROKEN: u8 = 1;
 
 pub(crate) fn verify(args: Verify) -> Result<u8, Failure> {
     let files = if args.files.is_empty() {
-        AuditFiles::of(places::audit()?)
+        AuditFiles::of(paths::audit_log()?)
     } else {
         AuditFiles::named(args.files)
     };
     let done = files.verify(args.after)?;
     if args.json {
         let mut object = json!(done);
-        object["holds"] = json!(done.holds());
-        writeln!(output::json(), "{object}")?;
+        object["holds"] = json!(done.is_valid());
+        ignore_closed_pipe(writeln!(output::json(), "{object}"))?;
     } else {
-        print(&done)?;
+        ignore_closed_pipe(print(&done))?;
     }
-    Ok(if done.holds() { 0 } else { BROKEN })
+    Ok(if done.is_valid() { 0 } else { BROKEN })
 }
 
 fn print(done: &Verification) -> Result<(), Failure> {
     for note in &done.notes {
-        say("note", &text(note));
+        print_message("note", &text(note));
     }
     let mut out = output::text();
     for finding in &done.findings {
@@ -48,20 +48,27 @@ fn print(done: &Verification) -> Result<(), Failure> {
         n => format!("{n} lines"),
     };
     let result = match done.findings.len() as u64 + done.more_findings {
-        0 => "as written",
+        0 => "intact",
         _ => "broken",
     };
     writeln!(out, "{result}: {lines} in {files}")?;
     if let (Some(newest), Some(hash)) = (done.newest, done.newest_hash) {
         writeln!(out, "newest: number {newest}, {hash}")?;
     }
-    let gone =
-        |finding: &AuditFinding| finding.kind == AuditWrong::Missing && finding.line == Some(1);
+    let gone = |finding: &AuditFinding| {
+        finding.kind == AuditFindingKind::Missing && finding.line == Some(1)
+    };
     if done.findings.first().is_some_and(gone) {
-        say(
+        print_message(
             "hint",
-            "if they were moved away, name the files that hold them, or pass --after with the hash noted then",
+            "if the missing lines are in other files, name those files, or pass --after with the hash you noted then",
         );
+    }
+    let lost =
+        |finding: &AuditFinding| finding.kind == AuditFindingKind::Head && finding.line.is_some();
+    if done.findings.iter().any(lost) {
+        let hint = "compare the log with your copies, note the newest hash, and pass it with --after from then on";
+        print_message("hint", hint);
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What was found, as commands that a GitHub workflow turns into annotations.
+//! Prints the findings as workflow commands, which GitHub turns into annotations.
 
 use super::Checked;
 use crate::list::printable;
@@ -13,7 +13,7 @@ pub(super) fn print(all: &[Checked], out: &mut impl Write) -> io::Result<()> {
                 Level::Warning => "warning",
                 Level::Note => "notice",
             };
-            let file = checked.place(&finding.file).display().to_string();
+            let file = checked.path_of(&finding.file).display().to_string();
             let line = finding.line.map(|line| format!(",line={line}"));
             writeln!(
                 out,
@@ -28,14 +28,14 @@ pub(super) fn print(all: &[Checked], out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// A text after the `::` of a command.
+/// Escapes the message of a command, after its `::`.
 fn data(text: &str) -> String {
     text.replace('%', "%25")
         .replace('\r', "%0D")
         .replace('\n', "%0A")
 }
 
-/// A value before it, where more characters have a meaning.
+/// Escapes a property before it, where more characters are special.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

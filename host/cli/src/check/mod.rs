@@ -1,27 +1,27 @@
-//! `skillrun check`: whether skills keep the specification, and what their scripts will meet.
+//! `skillrun check`: whether skills conform to the specification, and what their scripts need.
 
 mod github;
 mod sarif;
 mod text;
 
 use crate::args::{Check, CheckFormat};
-use crate::failure::Failure;
-use crate::{output, places};
+use crate::failure::{Failure, ignore_closed_pipe};
+use crate::{output, paths};
 use serde_json::{Value, json};
 use skillrun::Library;
-use skillrun::check::{Level, Preflight, Report};
+use skillrun::check::{Level, Preflight, Report, document_folder};
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// A report, and the folder as it was typed: what is printed is relative to that.
+/// A report, and the skill's folder as it was typed.
 struct Checked {
     folder: PathBuf,
     report: Report,
 }
 
 impl Checked {
-    /// Where a file of the skill is, from where the command was typed.
-    fn place(&self, file: &str) -> PathBuf {
+    /// The path of a file of the skill, relative to the working directory.
+    fn path_of(&self, file: &str) -> PathBuf {
         match self.folder.to_str() {
             Some(".") => PathBuf::from(file),
             _ => self.folder.join(file),
@@ -30,7 +30,7 @@ impl Checked {
 }
 
 pub(crate) fn check(args: &Check) -> Result<u8, Failure> {
-    let library = places::library(&args.skills.folders);
+    let library = paths::library(&args.skills.folders)?;
     let mut folders = Vec::new();
     for wanted in &args.skill {
         folders.extend(skills_in(library.locate(wanted)?));
@@ -42,43 +42,29 @@ pub(crate) fn check(args: &Check) -> Result<u8, Failure> {
     }
     let is_json = matches!(args.format(), CheckFormat::Json | CheckFormat::Sarif);
     let mut out = output::json_or_text(is_json);
-    match args.format() {
-        CheckFormat::Text => text::print(&checked, &mut out)?,
-        CheckFormat::Json => writeln!(out, "{}", as_json(&checked))?,
-        CheckFormat::Sarif => writeln!(out, "{}", sarif::log(&checked))?,
-        CheckFormat::Github => github::print(&checked, &mut out)?,
-    }
+    ignore_closed_pipe(match args.format() {
+        CheckFormat::Text => text::print(&checked, &mut out),
+        CheckFormat::Json => writeln!(out, "{}", as_json(&checked)),
+        CheckFormat::Sarif => writeln!(out, "{}", sarif::log(&checked)),
+        CheckFormat::Github => github::print(&checked, &mut out),
+    })?;
     let errors = total(&checked, Level::Error);
     let warnings = total(&checked, Level::Warning);
     Ok(u8::from(errors > 0 || (args.strict && warnings > 0)))
 }
 
-/// The skill itself, or the skills in a folder that is none.
+/// The skill itself, or the skills in a folder of skills.
 fn skills_in(path: PathBuf) -> Vec<PathBuf> {
-    let holds = |name: &str| path.join(name).symlink_metadata().is_ok();
+    let contains = |name: &str| path.join(name).symlink_metadata().is_ok();
     if !path.is_dir() {
         return vec![document_folder(&path)];
     }
-    if holds("SKILL.md") || holds("skill.md") {
+    if contains("SKILL.md") || contains("skill.md") {
         return vec![path];
     }
     match Library::new([path.clone()]).paths() {
         inner if inner.is_empty() => vec![path],
         inner => inner,
-    }
-}
-
-/// The folder of a skill that was named by its `SKILL.md`.
-pub(crate) fn document_folder(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default();
-    match path.parent() {
-        Some(parent) if name.eq_ignore_ascii_case("skill.md") && path.is_file() => {
-            match parent.as_os_str().is_empty() {
-                true => PathBuf::from("."),
-                false => parent.to_owned(),
-            }
-        }
-        _ => path.to_owned(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What was found, as a SARIF 2.1.0 log.
+//! Prints the findings as a SARIF 2.1.0 log.
 
 use super::Checked;
 use crate::list::printable;
@@ -46,20 +46,20 @@ fn result(checked: &Checked, finding: &Finding) -> Value {
     let index = Rule::all()
         .iter()
         .position(|rule| rule.id == finding.rule.id);
-    let mut place = json!({"artifactLocation": {"uri": uri(&checked.place(&finding.file))}});
+    let mut location = json!({"artifactLocation": {"uri": uri(&checked.path_of(&finding.file))}});
     if let Some(line) = finding.line {
-        place["region"] = json!({"startLine": line});
+        location["region"] = json!({"startLine": line});
     }
     json!({
         "ruleId": finding.rule.id,
         "ruleIndex": index,
         "level": finding.rule.level.word(),
         "message": {"text": printable(&finding.message)},
-        "locations": [{"physicalLocation": place}],
+        "locations": [{"physicalLocation": location}],
     })
 }
 
-/// A path as a reference relative to the folder the command ran in, or as an address of its own.
+/// A path as a URI: relative to the working directory, or `file://` for an absolute path.
 fn uri(path: &Path) -> String {
     let mut uri = String::from(if path.is_absolute() { "file://" } else { "" });
     let path = path.strip_prefix("./").unwrap_or(path);
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_an_address_whatever_its_name_holds() {
+    fn any_path_becomes_a_valid_uri() {
         assert_eq!(uri(Path::new("./a b/c:d%é")), "a%20b/c%3Ad%25%C3%A9");
         assert_eq!(uri(Path::new("/x/y")), "file:///x/y");
     }

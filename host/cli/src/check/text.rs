@@ -1,4 +1,4 @@
-//! What was found, for a reader.
+//! Prints the findings as text.
 
 use super::{Checked, total};
 use crate::list::printable;
@@ -23,7 +23,7 @@ fn skill(checked: &Checked, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{}: {counts}", printable(&folder))?;
     for level in [Level::Error, Level::Warning, Level::Note] {
         let findings = report.findings.iter();
-        // What a script wants stands with the script.
+        // Grants are printed with the script that needs them.
         let shown =
             findings.filter(|found| found.rule.level == level && found.rule.id != "grant-wanted");
         for finding in shown {
@@ -35,18 +35,18 @@ fn skill(checked: &Checked, out: &mut impl Write) -> io::Result<()> {
         }
     }
     for script in &report.scripts {
-        writeln!(out, "  {}: {}", printable(&script.script), meets(script))?;
+        writeln!(out, "  {}: {}", printable(&script.script), needs(script))?;
     }
     Ok(())
 }
 
-/// `wasm, probably wants env:KEY (line 3)`
-fn meets(script: &Preflight) -> String {
+/// `wasm, probably needs env:KEY (line 3)`
+fn needs(script: &Preflight) -> String {
     let wants: Vec<String> = script.wants.iter().map(want).collect();
     match wants.is_empty() {
         true => script.runtime.word().to_owned(),
         false => format!(
-            "{}, probably wants {}",
+            "{}, probably needs {}",
             script.runtime.word(),
             wants.join(", ")
         ),
@@ -61,7 +61,7 @@ fn want(want: &Want) -> String {
     format!("{what} (line {})", want.line)
 }
 
-/// `1 error, 2 warnings`, or that there is nothing.
+/// `1 error, 2 warnings`, or `nothing found`.
 fn counts(count: &dyn Fn(Level) -> usize) -> String {
     let some: Vec<String> = [Level::Error, Level::Warning, Level::Note]
         .into_iter()

@@ -1,4 +1,4 @@
-//! Seccomp filters: a table of calls, and what makes programs for the kernel of it.
+//! Seccomp filters: a table of system calls, and the compiler that turns it into BPF programs.
 
 /// Calls with their names.
 macro_rules! calls {
@@ -14,55 +14,58 @@ use crate::Backend;
 use program::{Answer, Instruction, compile, report};
 use std::collections::BTreeMap;
 
-/// Calls with what they are for, where they count, and what their arguments must be.
+/// System calls with the reason for allowing them, the programs they apply to, and conditions on
+/// their arguments.
 pub(crate) struct Entry {
-    #[cfg_attr(not(test), expect(dead_code, reason = "for those who read the table"))]
+    #[cfg_attr(not(test), expect(dead_code, reason = "for readers of the table"))]
     why: &'static str,
     at: Where,
     calls: &'static [Call],
-    one: Option<Call>,
-    /// Alternatives, each a list of tests that must all hold.
+    /// Calls whose numbers libc lacks on some targets.
+    extra: &'static [Call],
+    /// Alternatives, each a list of tests that must all pass.
     when: &'static [&'static [Test]],
-    /// The error for a call for which none does.
+    /// The error if no alternative passes.
     otherwise: i32,
 }
 
 type Call = (&'static str, i64);
 
-/// The programs that an entry is for.
+/// The programs that an entry applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Where {
     All,
     Namespaces,
+    NamespacesInCgroup,
     Landlock,
     Network,
     NoNetwork,
-    Group,
-    NoGroup,
+    Cgroup,
+    NoCgroup,
 }
 
-/// Where the memory of a program is counted.
+/// What counts the memory of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Memory {
-    /// In a control group, by the kernel.
-    InGroup,
-    /// In its processes, by the keeper.
+    /// The kernel, in a control group.
+    InCgroup,
+    /// The supervisor, per process.
     InProcesses,
 }
 
-/// A test on the argument of this number.
+/// A test on the argument with this index.
 #[derive(Debug)]
 pub(crate) struct Test(u8, Is);
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Is {
-    /// Its lower half, which is all that the kernel takes of it, is this.
+    /// Its lower half, which is all that the kernel uses of it, is this.
     Equal(u32),
     /// Its lower half is anything but this.
     Not(u32),
     /// Its lower half has none of these bits.
     Without(u32),
-    /// It is an address, and none.
+    /// It is a null pointer.
     Null,
 }
 
@@ -72,7 +75,7 @@ impl Entry {
             why,
             at: Where::All,
             calls: &[],
-            one: None,
+            extra: &[],
             when: &[],
             otherwise: libc::ENOSYS,
         }
@@ -82,10 +85,9 @@ impl Entry {
         Self { calls, ..self }
     }
 
-    /// One more, for a call that the library of numbers lacks.
-    const fn call(self, name: &'static str, number: i64) -> Self {
-        let one = Some((name, number));
-        Self { one, ..self }
+    /// More calls, whose numbers libc lacks on some targets.
+    const fn numbered(self, extra: &'static [Call]) -> Self {
+        Self { extra, ..self }
     }
 
     const fn only(self, at: Where) -> Self {
@@ -100,20 +102,23 @@ impl Entry {
         Self { otherwise, ..self }
     }
 
-    fn counts(&self, backend: Backend, network: bool, memory: Memory) -> bool {
+    fn applies(&self, backend: Backend, network: bool, memory: Memory) -> bool {
         match self.at {
             Where::All => true,
             Where::Namespaces => backend == Backend::Namespaces,
+            Where::NamespacesInCgroup => {
+                backend == Backend::Namespaces && memory == Memory::InCgroup
+            }
             Where::Landlock => backend == Backend::Landlock,
             Where::Network => network,
             Where::NoNetwork => !network,
-            Where::Group => memory == Memory::InGroup,
-            Where::NoGroup => memory == Memory::InProcesses,
+            Where::Cgroup => memory == Memory::InCgroup,
+            Where::NoCgroup => memory == Memory::InProcesses,
         }
     }
 
-    fn names(&self) -> impl Iterator<Item = &Call> {
-        self.calls.iter().chain(&self.one)
+    fn all_calls(&self) -> impl Iterator<Item = &Call> {
+        self.calls.iter().chain(self.extra)
     }
 
     fn answer(&self) -> Answer {
@@ -141,9 +146,9 @@ fn answers(backend: Backend, network: bool, memory: Memory) -> BTreeMap<u32, Ans
     let mut add = |entries: &[Entry], answer: &dyn Fn(&Entry) -> Answer| {
         for entry in entries
             .iter()
-            .filter(|entry| entry.counts(backend, network, memory))
+            .filter(|entry| entry.applies(backend, network, memory))
         {
-            for (_, number) in entry.names() {
+            for (_, number) in entry.all_calls() {
                 answers.insert(u32::try_from(*number).unwrap_or(u32::MAX), answer(entry));
             }
         }
@@ -151,7 +156,8 @@ fn answers(backend: Backend, network: bool, memory: Memory) -> BTreeMap<u32, Ans
     add(table::REFUSED, &|_| Answer::Errno(libc::EPERM));
     add(table::UNSUPPORTED, &|_| Answer::Errno(libc::EOPNOTSUPP));
     add(table::ALLOWED, &Entry::answer);
-    // As on a file system without them, which programs that copy files expect.
+    // Last, because these replace entries of `ALLOWED` and `REFUSED`. EOPNOTSUPP is what a file system
+    // without extended attributes returns, and programs that copy files expect it.
     add(table::UNCOUNTED, &|_| Answer::Errno(libc::EOPNOTSUPP));
     answers
 }
@@ -165,20 +171,20 @@ mod tests {
         let backends = [Backend::Namespaces, Backend::Landlock].into_iter();
         let kinds = backends.flat_map(|backend| [(backend, true), (backend, false)]);
         kinds.flat_map(|(backend, network)| {
-            let memories = [Memory::InGroup, Memory::InProcesses];
+            let memories = [Memory::InCgroup, Memory::InProcesses];
             memories.map(|memory| (backend, network, memory))
         })
     }
 
     fn names(entries: &'static [Entry]) -> Vec<&'static str> {
-        let names = entries.iter().flat_map(Entry::names);
+        let names = entries.iter().flat_map(Entry::all_calls);
         names
             .map(|(name, _)| name.trim_start_matches("SYS_"))
             .collect()
     }
 
     #[test]
-    fn what_attacks_kernels_machines_and_other_processes_is_not_allowed() {
+    fn calls_that_attack_the_kernel_the_machine_or_other_processes_are_not_allowed() {
         let allowed = names(table::ALLOWED);
         for call in [
             "clone3",
@@ -232,26 +238,27 @@ mod tests {
     }
 
     #[test]
-    fn every_entry_says_why_and_names_calls() {
+    fn every_entry_has_a_reason_and_calls() {
         for entry in table::ALLOWED
             .iter()
             .chain(table::REFUSED)
             .chain(table::UNSUPPORTED)
+            .chain(table::UNCOUNTED)
         {
             assert!(entry.why.len() > 5, "{}", entry.why);
-            assert!(entry.names().count() > 0, "{}", entry.why);
+            assert!(entry.all_calls().count() > 0, "{}", entry.why);
         }
     }
 
     #[test]
-    fn a_call_stands_in_one_entry_only_for_each_kind_of_program() {
+    fn each_kind_of_program_has_one_entry_per_call() {
         for (backend, network, memory) in kinds() {
             let all = table::ALLOWED
                 .iter()
                 .chain(table::REFUSED)
                 .chain(table::UNSUPPORTED);
-            let all = all.filter(|entry| entry.counts(backend, network, memory));
-            let mut numbers: Vec<_> = all.flat_map(Entry::names).collect();
+            let all = all.filter(|entry| entry.applies(backend, network, memory));
+            let mut numbers: Vec<_> = all.flat_map(Entry::all_calls).collect();
             numbers.sort_by_key(|(_, number)| *number);
             for pair in numbers.windows(2) {
                 assert_ne!(
@@ -269,7 +276,7 @@ mod tests {
         for (backend, network, memory) in kinds() {
             let answers = answers(backend, network, memory);
             let program = compile(&answers, libc::ENOSYS);
-            // What is long takes long to put in force.
+            // A long program takes long to install.
             assert!(program.len() < 500, "{}", program.len());
             for number in (0..600).chain(0x4000_0000..0x4000_0250) {
                 let error = |errno: i32| libc::SECCOMP_RET_ERRNO | errno.cast_unsigned();
@@ -289,10 +296,10 @@ mod tests {
     }
 
     #[test]
-    fn clone_makes_no_namespace_and_an_ioctl_types_nothing() {
+    fn clone_creates_no_namespace_and_ioctl_injects_no_input() {
         use program::tests::{call, run};
         let program = compile(
-            &answers(Backend::Namespaces, false, Memory::InGroup),
+            &answers(Backend::Namespaces, false, Memory::InCgroup),
             libc::ENOSYS,
         );
         let allowed = |number: i64, arguments: [u64; 6]| {
@@ -357,7 +364,33 @@ mod tests {
     }
 
     #[test]
-    fn sockets_and_pipes_grow_only_where_a_control_group_counts_them() {
+    fn calls_without_a_libc_number_are_allowed() {
+        use program::tests::{call, run};
+        for (backend, network, memory) in kinds() {
+            let program = compile(&answers(backend, network, memory), libc::ENOSYS);
+            for (name, number) in [("epoll_pwait2", 441), ("futex_waitv", 449)] {
+                let answer = run(&program, &call(number, [0; 6]));
+                assert_eq!(answer, libc::SECCOMP_RET_ALLOW, "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn inotify_is_allowed_only_if_a_control_group_counts_its_queues() {
+        use program::tests::{call, run};
+        for (backend, network, memory) in kinds() {
+            let program = compile(&answers(backend, network, memory), libc::ENOSYS);
+            let number = u32::try_from(libc::SYS_inotify_init1).unwrap_or(u32::MAX);
+            let expected = match (backend, memory) {
+                (Backend::Namespaces, Memory::InCgroup) => libc::SECCOMP_RET_ALLOW,
+                _ => libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned(),
+            };
+            assert_eq!(run(&program, &call(number, [0; 6])), expected);
+        }
+    }
+
+    #[test]
+    fn buffers_of_sockets_and_pipes_grow_only_if_a_control_group_counts_them() {
         use program::tests::{call, run};
         for (backend, network, memory) in kinds() {
             let program = compile(&answers(backend, network, memory), libc::ENOSYS);
@@ -368,7 +401,7 @@ mod tests {
             };
             let allow = libc::SECCOMP_RET_ALLOW;
             let grown = match memory {
-                Memory::InGroup => allow,
+                Memory::InCgroup => allow,
                 Memory::InProcesses => libc::SECCOMP_RET_ERRNO | libc::EPERM.cast_unsigned(),
             };
             let set = |option: i32| answer(libc::SYS_setsockopt, [3, libc::SOL_SOCKET, option]);
@@ -398,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_shared_without_a_file_only_where_a_control_group_counts_it() {
+    fn anonymous_shared_memory_is_allowed_only_if_a_control_group_counts_it() {
         use program::tests::{call, run};
         for (backend, network, memory) in kinds() {
             let program = compile(&answers(backend, network, memory), libc::ENOSYS);
@@ -409,7 +442,7 @@ mod tests {
             };
             let allow = libc::SECCOMP_RET_ALLOW;
             let shared = match memory {
-                Memory::InGroup => allow,
+                Memory::InCgroup => allow,
                 Memory::InProcesses => libc::SECCOMP_RET_ERRNO | libc::ENOMEM.cast_unsigned(),
             };
             assert_eq!(answer(libc::MAP_SHARED | libc::MAP_ANONYMOUS), shared);

@@ -1,24 +1,24 @@
-//! From decisions on calls to a program for the kernel's filter machine.
+//! Compiles decisions on system calls to a BPF program for the kernel.
 //!
-//! The kernel reads a filter whenever it is put in force, compiles it and tries it on every call that
-//! there is, so its size is time at every start. Calls have consecutive numbers and most neighbours
-//! share an answer: the program is a binary search over ranges, a tenth as long as a list of
-//! comparisons. A library would make that list, and one answer for all calls of a list.
+//! The kernel checks and compiles a filter whenever it is installed, and evaluates it for every
+//! existing call, so its size costs time at every start. Calls have consecutive numbers and most
+//! neighbours share an answer: the program is a binary search over ranges, a tenth as long as a list
+//! of comparisons. A library would generate that list, with one answer for all calls in it.
 
 use super::{Is, Test};
 use std::collections::BTreeMap;
 
-/// What a call gets.
+/// The answer to a call.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Answer {
     Allow,
     /// This error.
     Errno(i32),
-    /// Leave if all tests of one of the lists hold, otherwise this error.
+    /// Allow if all tests of one of the lists pass, otherwise this error.
     If(&'static [&'static [Test]], i32),
 }
 
-/// One instruction, as the kernel takes it.
+/// One instruction in the kernel's format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Instruction {
     pub(super) code: u16,
@@ -28,7 +28,7 @@ pub(super) struct Instruction {
 }
 
 impl Instruction {
-    /// As it lies in memory.
+    /// Its representation in memory.
     pub(super) fn bytes(&self) -> [u8; 8] {
         let [a, b] = self.code.to_ne_bytes();
         let [c, d, e, f] = self.value.to_ne_bytes();
@@ -43,24 +43,24 @@ const IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
 const IF_AT_LEAST: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
 const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
 
-/// Where the kernel puts what a call is: its number, its architecture, its six arguments.
+/// The offsets of a call's number, its architecture and its six arguments.
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 const ARGUMENTS: u32 = 16;
 
 #[cfg(target_arch = "x86_64")]
-const OURS: u32 = 0xc000_003e;
+const NATIVE_ARCH: u32 = 0xc000_003e;
 #[cfg(target_arch = "aarch64")]
-const OURS: u32 = 0xc000_00b7;
+const NATIVE_ARCH: u32 = 0xc000_00b7;
 #[cfg(target_arch = "riscv64")]
-const OURS: u32 = 0xc000_00f3;
+const NATIVE_ARCH: u32 = 0xc000_00f3;
 
-/// Makes a program. Calls that are not named get `otherwise`; calls of another architecture, which
-/// have other numbers, end the process.
+/// Compiles a program. Calls that are not listed get `otherwise`; a call of another architecture,
+/// which has other numbers, kills the process.
 pub(super) fn compile(answers: &BTreeMap<u32, Answer>, otherwise: i32) -> Vec<Instruction> {
     let mut program = vec![
         plain(LOAD, ARCHITECTURE),
-        branch(IF_EQUAL, OURS, 1, 0),
+        branch(IF_EQUAL, NATIVE_ARCH, 1, 0),
         plain(RETURN, libc::SECCOMP_RET_KILL_PROCESS),
         plain(LOAD, NUMBER),
     ];
@@ -68,17 +68,18 @@ pub(super) fn compile(answers: &BTreeMap<u32, Answer>, otherwise: i32) -> Vec<In
     program
 }
 
-/// Makes a program that reports calls for which all tests hold; every other one is left to other filters.
+/// Compiles a program that reports calls for which all tests pass; all others are left to other
+/// filters.
 pub(super) fn report(calls: &[(i64, &[Test])]) -> Vec<Instruction> {
     let allow = plain(RETURN, libc::SECCOMP_RET_ALLOW);
     let mut program = vec![
         plain(LOAD, ARCHITECTURE),
-        branch(IF_EQUAL, OURS, 1, 0),
+        branch(IF_EQUAL, NATIVE_ARCH, 1, 0),
         allow,
         plain(LOAD, NUMBER),
     ];
     for (number, tests) in calls {
-        let mut code = all_hold(tests);
+        let mut code = all_pass(tests);
         code.push(plain(RETURN, libc::SECCOMP_RET_USER_NOTIF));
         code.push(allow);
         let past = u8::try_from(code.len()).unwrap_or(u8::MAX);
@@ -90,11 +91,11 @@ pub(super) fn report(calls: &[(i64, &[Test])]) -> Vec<Instruction> {
     program
 }
 
-/// Ranges of numbers by their first, in order, each with what its calls get.
+/// Ranges of call numbers by their first, in order, each with the code for its calls.
 fn ranges(answers: &BTreeMap<u32, Answer>, otherwise: i32) -> Vec<(u32, Vec<Instruction>)> {
     let mut ranges: Vec<(u32, Vec<Instruction>)> = Vec::new();
     let mut add = |first: u32, code: Vec<Instruction>| {
-        // A range ends where another begins, or where the next is the same.
+        // A new range begins only if its code differs from the last.
         if ranges.last().is_none_or(|(_, last)| *last != code) {
             ranges.push((first, code));
         }
@@ -134,7 +135,7 @@ fn search(ranges: &[(u32, Vec<Instruction>)]) -> Vec<Instruction> {
     only.1.clone()
 }
 
-/// What a call gets, once its number is known.
+/// The code for a call whose number is known.
 fn leaf(answer: Answer) -> Vec<Instruction> {
     let error = |errno: i32| plain(RETURN, libc::SECCOMP_RET_ERRNO | errno.cast_unsigned());
     let allow = plain(RETURN, libc::SECCOMP_RET_ALLOW);
@@ -144,7 +145,7 @@ fn leaf(answer: Answer) -> Vec<Instruction> {
         Answer::If(lists, errno) => {
             let mut code = Vec::new();
             for tests in lists {
-                code.extend(all_hold(tests));
+                code.extend(all_pass(tests));
                 code.push(allow);
             }
             code.push(error(errno));
@@ -153,15 +154,15 @@ fn leaf(answer: Answer) -> Vec<Instruction> {
     }
 }
 
-/// Goes on if all tests hold, and past the next instruction if one does not.
-fn all_hold(tests: &[Test]) -> Vec<Instruction> {
+/// Continues if all tests pass, and skips the next instruction if one fails.
+fn all_pass(tests: &[Test]) -> Vec<Instruction> {
     let checks: Vec<Check> = tests.iter().flat_map(checks).collect();
     let mut left: usize = checks.iter().map(|check| check.load.len() + 1).sum();
     let mut code = Vec::new();
     for Check { load, value, equal } in checks {
         left -= load.len() + 1;
         code.extend(load);
-        // The lists of the table are short; the kernel refuses a jump out of the program.
+        // The lists in the table are short; the kernel refuses a jump out of the program.
         let out = u8::try_from(left + 1).unwrap_or(u8::MAX);
         code.push(match equal {
             true => branch(IF_EQUAL, value, 0, out),
@@ -171,11 +172,11 @@ fn all_hold(tests: &[Test]) -> Vec<Instruction> {
     code
 }
 
-/// A comparison with what was loaded.
+/// A comparison with the loaded value.
 struct Check {
     load: Vec<Instruction>,
     value: u32,
-    /// Whether it must be the same.
+    /// Whether the values must be equal.
     equal: bool,
 }
 
@@ -187,7 +188,7 @@ fn checks(test: &Test) -> Vec<Check> {
         value,
         equal: true,
     };
-    let at = |place| vec![plain(LOAD, place)];
+    let at = |offset| vec![plain(LOAD, offset)];
     match test.1 {
         Is::Equal(value) => vec![check(at(low), value)],
         Is::Not(value) => vec![Check {
@@ -223,7 +224,7 @@ pub(super) mod tests {
         pub(in super::super) arguments: [u64; 6],
     }
 
-    /// Does what the kernel does with a program.
+    /// Interprets a program as the kernel does.
     pub(in super::super) fn run(program: &[Instruction], call: &Call) -> u32 {
         let mut loaded = 0u32;
         let mut at = 0;
@@ -235,16 +236,16 @@ pub(super) mod tests {
                 value,
             } = program[at];
             at += 1;
-            let jump = |holds: bool| usize::from(if holds { yes } else { no });
+            let jump = |condition: bool| usize::from(if condition { yes } else { no });
             match code {
                 LOAD => {
                     loaded = match value {
                         NUMBER => call.number,
                         ARCHITECTURE => call.architecture,
-                        place => {
-                            let place = place - ARGUMENTS;
-                            let argument = call.arguments[place as usize / 8];
-                            (argument >> (8 * (place % 8))) as u32
+                        offset => {
+                            let offset = offset - ARGUMENTS;
+                            let argument = call.arguments[offset as usize / 8];
+                            (argument >> (8 * (offset % 8))) as u32
                         }
                     }
                 }
@@ -260,7 +261,7 @@ pub(super) mod tests {
 
     pub(in super::super) fn call(number: u32, arguments: [u64; 6]) -> Call {
         Call {
-            architecture: OURS,
+            architecture: NATIVE_ARCH,
             number,
             arguments,
         }
@@ -317,14 +318,14 @@ pub(super) mod tests {
         let program = compile(&answers, libc::ENOSYS);
         let ask = |arguments| run(&program, &call(3, arguments)) == ALLOWED;
         assert!(ask([5, 0, 0, 0, 0, 0]));
-        // The kernel looks at 32 bits, and so must a test.
+        // The kernel uses 32 bits, and so must a test.
         assert!(ask([5 | 1 << 40, 0, 0, 0, 0, 0]));
         assert!(!ask([5, 7, 0, 0, 0, 0]));
         assert!(!ask([6, 0, 0, 0, 0, 0]));
         assert!(ask([9, 0, 0b0011, 0, 0, 0]));
         assert!(!ask([9, 0, 0b0100, 0, 0, 0]));
         assert!(!ask([9, 0, 0, 1, 0, 0]));
-        // An address is none only if all of it is zero.
+        // A pointer is null only if all of it is zero.
         assert!(!ask([9, 0, 0, 1 << 32, 0, 0]));
         assert_eq!(run(&program, &call(3, [0; 6])), error(libc::EPERM));
     }

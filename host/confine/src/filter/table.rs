@@ -1,16 +1,17 @@
-//! The calls that a confined program may make.
+//! The system calls that a confined program may make.
 //!
-//! What is not here does not exist for it: the kernel answers that it has no such call, which programs
-//! take as an old kernel and do without. A few calls get another answer, because programs ask for them
-//! and would misunderstand that one; they stand in [`REFUSED`]. Calls that only some arguments make
-//! dangerous are allowed with a test on these.
+//! Every other call fails with ENOSYS, which programs take for an old kernel and work around. A few
+//! calls get another error, because programs use them and would misread ENOSYS; these are in
+//! [`REFUSED`], [`UNSUPPORTED`] and [`UNCOUNTED`]. Calls that are dangerous only with some arguments
+//! are allowed with a test on the arguments.
 //!
-//! Kept out by their absence, among others: `clone3` (its flags are in memory, where no filter sees
-//! them; libc falls back to `clone`), `openat2` (so is its mode), `io_uring_*` (a second way to make calls, past this table),
-//! `memfd_create` and `memfd_secret` (memory that no limit counts), `userfaultfd` and `perf_event_open`
-//! (favourites of those who attack kernels), `copy_file_range` and `fallocate` (they fill disks without
-//! writing, which the watch would not see), System V and POSIX message queues, semaphores and
-//! shared memory (they outlive a program), and everything that administers a machine.
+//! Not allowed because they are not listed, among others: `clone3` (its flags are in memory, where no
+//! filter sees them; libc falls back to `clone`), `openat2` (the same is true of its mode),
+//! `io_uring_*` (a second way to make calls, past this table), `memfd_create` and `memfd_secret`
+//! (memory that no limit counts), `userfaultfd` and `perf_event_open` (common tools of kernel
+//! exploits), `copy_file_range` (it fills disks without counted writes), System V and POSIX message
+//! queues, semaphores and shared memory (they outlive a program), and everything that administers a
+//! machine.
 
 use super::{Entry, Is, Test, Where};
 
@@ -24,27 +25,27 @@ const NAMESPACES: u32 = (libc::CLONE_NEWUSER
     | libc::CLONE_NEWCGROUP
     | libc::CLONE_NEWTIME) as u32;
 
-/// A test by which calls on other processes become calls on oneself.
-const ONESELF: &[Test] = &[Test(0, Is::Equal(0))];
+/// Restricts a call on processes to the caller itself.
+const SELF: &[Test] = &[Test(0, Is::Equal(0))];
 
-/// The bits that tell datagram sockets, and raw ones, which become datagram sockets, from streams and
-/// packets in order.
+/// The bits that distinguish datagram sockets, and raw ones, which become datagram sockets, from
+/// streams and sequenced packets.
 const DATAGRAMS: u32 = 0b1010;
 
-/// The bits by which a file hands on its owner's rights. A file that a program makes is its caller's,
-/// who may be root.
-const OWNERS_RIGHTS: u32 = libc::S_ISUID | libc::S_ISGID;
+/// The set-user-id and set-group-id bits. A file that a program creates belongs to its caller, who
+/// may be root.
+const SETID_BITS: u32 = libc::S_ISUID | libc::S_ISGID;
 
-/// The bits by which memory is part of no file, and is shared with children.
+/// Memory that belongs to no file, and memory that is shared with children.
 const ANONYMOUS: u32 = libc::MAP_ANONYMOUS as u32;
 const SHARED: u32 = libc::MAP_SHARED as u32;
 
-/// The flags with which opening makes a file; without them the mode is whatever is in a register.
-const MAKES: u32 = (libc::O_CREAT | libc::O_TMPFILE & !libc::O_DIRECTORY) as u32;
+/// The flags that make an open create a file; without them the mode argument is undefined.
+const CREATES: u32 = (libc::O_CREAT | libc::O_TMPFILE & !libc::O_DIRECTORY) as u32;
 
-/// The calls by which interpreters open a file only to read it: every one that is reported costs a round trip to
-/// the keeper. One with a directory's handle is not; programs that walk through directories make
-/// those. `openat2` and `io_uring_*` are not among the calls that a program may make.
+/// The calls by which interpreters open a file for reading. No others are reported, because each
+/// report costs a round trip to the supervisor. Calls with a directory handle are not reported;
+/// programs that walk directories make those. `openat2` and `io_uring_*` are not allowed at all.
 pub(super) const OPENS: &[(i64, &[Test])] = &[
     (
         libc::SYS_openat,
@@ -57,7 +58,7 @@ pub(super) const OPENS: &[(i64, &[Test])] = &[
     (libc::SYS_open, &[Test(1, Is::Without(NOT_ONLY_READING))]),
 ];
 
-/// The flags without which a file is opened only to be read.
+/// An open that has none of these flags is for reading only.
 const NOT_ONLY_READING: u32 = (libc::O_ACCMODE
     | libc::O_CREAT
     | libc::O_TRUNC
@@ -65,11 +66,11 @@ const NOT_ONLY_READING: u32 = (libc::O_ACCMODE
     | libc::O_PATH
     | libc::O_DIRECTORY) as u32;
 
-/// What takes memory of the kernel that no process shows, refused where no control group counts it.
+/// Calls that take kernel memory which no process shows, refused if no control group counts it.
 pub(super) const UNCOUNTED: &[Entry] = &[Entry::new(
-    "attributes of files in memory: of the script's own copy there may be any number",
+    "extended attributes of files in memory: the script's copy can have any number of them",
 )
-.only(Where::NoGroup)
+.only(Where::NoCgroup)
 .calls(calls![SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr])];
 
 pub(super) const ALLOWED: &[Entry] = &[
@@ -81,72 +82,75 @@ pub(super) const ALLOWED: &[Entry] = &[
         SYS_dup, SYS_dup3, SYS_pipe2, SYS_splice, SYS_tee, SYS_sendfile, SYS_fadvise64,
         SYS_readahead
     ]),
-    Entry::new("what can be asked of an open file").only(Where::Group).calls(calls![SYS_fcntl]),
+    Entry::new("control an open file").only(Where::Cgroup).calls(calls![SYS_fcntl]),
     Entry::new(
-        "the same, but no larger pipe (F_SETPIPE_SZ): the keeper counts each as the most that an ordinary \
-         one holds",
+        "the same, but no larger pipe (F_SETPIPE_SZ): the supervisor counts each pipe with the \
+         default capacity",
     )
-    .only(Where::NoGroup)
+    .only(Where::NoCgroup)
     .calls(calls![SYS_fcntl])
     .when(&[&[Test(1, Is::Not(libc::F_SETPIPE_SZ as u32))]])
     .otherwise(libc::EPERM),
-    Entry::new("files by name: Landlock says which")
+    Entry::new("files by name: Landlock decides which")
         .calls(calls![
         SYS_newfstatat, SYS_fstat, SYS_statx, SYS_faccessat,
         SYS_faccessat2, SYS_readlinkat, SYS_getdents64, SYS_truncate, SYS_mkdirat,
         SYS_unlinkat, SYS_renameat2, SYS_linkat, SYS_symlinkat, SYS_chdir,
         SYS_fchdir, SYS_getcwd, SYS_umask, SYS_statfs, SYS_fstatfs,
     ]),
-    Entry::new("open and make files, but none that hands on its owner's rights")
+    Entry::new("open and create files, but not set-user-id or set-group-id ones")
         .calls(calls![SYS_openat])
-        .when(&[&[Test(2, Is::Without(MAKES))], &[Test(3, Is::Without(OWNERS_RIGHTS))]])
+        .when(&[&[Test(2, Is::Without(CREATES))], &[Test(3, Is::Without(SETID_BITS))]])
         .otherwise(libc::EPERM),
-    Entry::new("the same, for pipes with a name and the like")
+    Entry::new("the same, for named pipes and the like")
         .calls(calls![SYS_mknodat])
-        .when(&[&[Test(2, Is::Without(OWNERS_RIGHTS))]])
+        .when(&[&[Test(2, Is::Without(SETID_BITS))]])
         .otherwise(libc::EPERM),
-    Entry::new("news of files: Landlock does not say of which, and they hold names")
-        .only(Where::Namespaces)
+    Entry::new(
+        "inotify: Landlock does not restrict it, and events contain names. Only a control group counts \
+         the queues, of which 120 took 974 MiB",
+    )
+        .only(Where::NamespacesInCgroup)
         .calls(calls![SYS_inotify_init1, SYS_inotify_add_watch, SYS_inotify_rm_watch]),
-    Entry::new("what open files say of themselves").calls(calls![SYS_fgetxattr, SYS_flistxattr]),
-    Entry::new("what files say of themselves by name: Landlock does not say which")
+    Entry::new("read extended attributes of open files").calls(calls![SYS_fgetxattr, SYS_flistxattr]),
+    Entry::new("read extended attributes by name, which Landlock does not restrict")
         .only(Where::Namespaces)
         .calls(calls![SYS_getxattr, SYS_lgetxattr, SYS_listxattr, SYS_llistxattr]),
-    Entry::new("the mode of files, but for the bits that hand on their owner's rights")
+    Entry::new("change the mode of files, except set-user-id and set-group-id")
         .only(Where::Namespaces)
         .calls(calls![SYS_fchmod])
-        .when(&[&[Test(1, Is::Without(OWNERS_RIGHTS))]])
+        .when(&[&[Test(1, Is::Without(SETID_BITS))]])
         .otherwise(libc::EPERM),
     Entry::new("the same by name")
         .only(Where::Namespaces)
         .calls(calls![SYS_fchmodat])
-        .call("fchmodat2", 452)
-        .when(&[&[Test(2, Is::Without(OWNERS_RIGHTS))]])
+        .numbered(&[("fchmodat2", 452)])
+        .when(&[&[Test(2, Is::Without(SETID_BITS))]])
         .otherwise(libc::EPERM),
     Entry::new(
-        "change what a file says of itself, which no layer but a file tree of its own judges: a file \
-         that may be read can be changed so",
+        "change owner, times and attributes of files, which only a separate file tree restricts: otherwise \
+         every readable file could be changed so",
     )
     .only(Where::Namespaces)
     .calls(calls![
         SYS_fchown, SYS_fsetxattr, SYS_fremovexattr, SYS_fchownat,
         SYS_utimensat, SYS_setxattr, SYS_lsetxattr, SYS_removexattr, SYS_lremovexattr
     ]),
-    Entry::new("the time of an open file, which is the same call without a name, and only to now")
+    Entry::new("set the times of an open file to now: `utimensat` with a null path and null times")
         .only(Where::Landlock)
         .calls(calls![SYS_utimensat])
         .when(&[&[Test(1, Is::Null), Test(2, Is::Null)]])
         .otherwise(libc::EPERM),
-    Entry::new("memory, of files and not").only(Where::Group).calls(calls![SYS_mmap]),
+    Entry::new("map memory, with and without files").only(Where::Cgroup).calls(calls![SYS_mmap]),
     Entry::new(
-        "the same, but what is shared is of a file: other memory stays when it is dropped from all tables, and \
-         only a control group counts it then",
+        "the same, but no anonymous shared memory: it stays allocated when no page table refers to it, and then \
+         only a control group counts it",
     )
-    .only(Where::NoGroup)
+    .only(Where::NoCgroup)
     .calls(calls![SYS_mmap])
     .when(&[&[Test(3, Is::Without(ANONYMOUS))], &[Test(3, Is::Without(SHARED))]])
     .otherwise(libc::ENOMEM),
-    Entry::new("what is done with memory").calls(calls![
+    Entry::new("manage mapped memory").calls(calls![
         SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise, SYS_msync, SYS_mincore,
         SYS_mlock, SYS_munlock, SYS_brk, SYS_pkey_alloc, SYS_pkey_free, SYS_pkey_mprotect,
         SYS_membarrier
@@ -154,61 +158,60 @@ pub(super) const ALLOWED: &[Entry] = &[
     Entry::new("threads and processes, but no namespaces")
         .calls(calls![SYS_clone])
         .when(&[&[Test(0, Is::Without(NAMESPACES))]]),
-    Entry::new("programs: Landlock says which").calls(calls![SYS_execve, SYS_execveat]),
-    Entry::new("the life of a process").calls(calls![
+    Entry::new("execute programs: Landlock decides which").calls(calls![SYS_execve, SYS_execveat]),
+    Entry::new("manage one's own processes").calls(calls![
         SYS_exit, SYS_exit_group, SYS_wait4, SYS_waitid, SYS_getpid, SYS_getppid, SYS_gettid,
         SYS_getpgid, SYS_setpgid, SYS_getsid, SYS_setsid, SYS_set_tid_address,
         SYS_set_robust_list, SYS_get_robust_list, SYS_rseq, SYS_sched_yield,
         SYS_restart_syscall, SYS_pidfd_open
     ]),
-    Entry::new("signals: a pid namespace or Landlock says to whom").calls(calls![
+    Entry::new("signals: a pid namespace or Landlock decides to which processes").calls(calls![
         SYS_kill, SYS_tkill, SYS_tgkill, SYS_rt_sigaction, SYS_rt_sigprocmask,
         SYS_rt_sigpending, SYS_rt_sigreturn, SYS_rt_sigsuspend, SYS_rt_sigtimedwait,
         SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_sigaltstack, SYS_signalfd4,
         SYS_pidfd_send_signal
     ]),
-    Entry::new("waiting for time and events").calls(calls![
+    Entry::new("wait for time and events").calls(calls![
         SYS_futex, SYS_nanosleep, SYS_clock_nanosleep, SYS_clock_gettime, SYS_clock_getres,
         SYS_gettimeofday, SYS_getitimer, SYS_setitimer, SYS_timer_create, SYS_timer_settime,
         SYS_timer_gettime, SYS_timer_getoverrun, SYS_timer_delete, SYS_timerfd_create,
         SYS_timerfd_settime, SYS_timerfd_gettime, SYS_eventfd2, SYS_epoll_create1,
         SYS_epoll_ctl, SYS_epoll_pwait, SYS_ppoll, SYS_pselect6
     ])
-    .call("epoll_pwait2", 441)
-    .call("futex_waitv", 449),
-    Entry::new("who and where one is").calls(calls![
+    .numbered(&[("epoll_pwait2", 441), ("futex_waitv", 449)]),
+    Entry::new("read ids, usage and scheduling").calls(calls![
         SYS_uname, SYS_sysinfo, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid,
         SYS_getresuid, SYS_getresgid, SYS_getgroups, SYS_getrusage, SYS_times, SYS_getrandom,
         SYS_getcpu, SYS_capget, SYS_getpriority, SYS_sched_getaffinity, SYS_sched_getscheduler,
         SYS_sched_getparam, SYS_sched_get_priority_max, SYS_sched_get_priority_min,
         SYS_sched_rr_get_interval, SYS_sched_getattr, SYS_ioprio_get, SYS_getrlimit
     ]),
-    Entry::new("another user, which without rights is none but oneself")
+    Entry::new("change ids, which without capabilities allows only one's own")
         .calls(calls![
         SYS_setuid, SYS_setgid, SYS_setreuid, SYS_setregid, SYS_setresuid, SYS_setresgid,
         SYS_setfsuid, SYS_setfsgid
     ]),
-    Entry::new("fewer rights, and lower limits of one's own").calls(calls![
+    Entry::new("drop capabilities and lower limits").calls(calls![
         SYS_capset, SYS_setrlimit, SYS_landlock_create_ruleset, SYS_landlock_add_rule,
         SYS_landlock_restrict_self, SYS_seccomp
     ]),
-    Entry::new("limits and turns of one's own, not of others")
+    Entry::new("limits and scheduling of oneself, not of other processes")
         .calls(calls![
         SYS_prlimit64, SYS_sched_setaffinity, SYS_sched_setscheduler, SYS_sched_setparam
     ])
-        .when(&[ONESELF]),
-    Entry::new("a priority of one's own, not of others and not of all that the user has")
+        .when(&[SELF]),
+    Entry::new("the priority of oneself, not of other processes and not of all processes of the user")
         .calls(calls![SYS_setpriority])
         .when(&[&[Test(0, Is::Equal(libc::PRIO_PROCESS)), Test(1, Is::Equal(0))]]),
-    Entry::new("the same for disks")
+    Entry::new("the same for I/O")
         .calls(calls![SYS_ioprio_set])
         .when(&[&[Test(0, Is::Equal(1)), Test(1, Is::Equal(0))]]), // IOPRIO_WHO_PROCESS
-    Entry::new("settings of one's own that loosen nothing").calls(calls![SYS_prctl]).when(&[
+    Entry::new("process settings that loosen nothing").calls(calls![SYS_prctl]).when(&[
         &[Test(0, Is::Equal(libc::PR_SET_NAME as u32))],
         &[Test(0, Is::Equal(libc::PR_GET_NAME as u32))],
         &[Test(0, Is::Equal(libc::PR_GET_PDEATHSIG as u32))],
         &[Test(0, Is::Equal(libc::PR_GET_DUMPABLE as u32))],
-        // Closed to the keeper, a process could not be watched.
+        // An undumpable process could not be watched.
         &[Test(0, Is::Equal(libc::PR_SET_DUMPABLE as u32)), Test(1, Is::Equal(1))],
         &[Test(0, Is::Equal(libc::PR_SET_NO_NEW_PRIVS as u32))],
         &[Test(0, Is::Equal(libc::PR_GET_NO_NEW_PRIVS as u32))],
@@ -219,12 +222,12 @@ pub(super) const ALLOWED: &[Entry] = &[
         &[Test(0, Is::Equal(libc::PR_SET_THP_DISABLE as u32))],
         &[Test(0, Is::Equal(libc::PR_SET_VMA as u32))],
     ]),
-    Entry::new("asking for the personality, and the ordinary one")
+    Entry::new("read the personality, and set the default one")
         .calls(calls![SYS_personality])
         .when(&[&[Test(0, Is::Equal(0xffff_ffff))], &[Test(0, Is::Equal(0))]]),
     Entry::new(
-        "what programs ask of terminals, pipes and files. The rest types into terminals, changes files that \
-         are open for reading, takes room on disks without writing, or talks to drivers",
+        "what programs need for terminals, pipes and files. Other requests inject terminal input, change files \
+         that are open for reading, allocate disk space without writing, or control drivers",
     )
     .calls(calls![SYS_ioctl])
     .when(&[
@@ -244,7 +247,7 @@ pub(super) const ALLOWED: &[Entry] = &[
     ])
     .otherwise(libc::ENOTTY),
     Entry::new(
-        "pairs of sockets, to talk to one's own children; not of datagrams, which can be sent to others",
+        "socket pairs, to talk to child processes; no datagram sockets, which can send to other processes",
     )
     .calls(calls![SYS_socketpair])
     .when(&[&[
@@ -252,16 +255,16 @@ pub(super) const ALLOWED: &[Entry] = &[
         Test(1, Is::Without(DATAGRAMS)),
     ]])
     .otherwise(libc::EPERM),
-    Entry::new("what is done with a socket that one has").calls(calls![
+    Entry::new("use an open socket").calls(calls![
         SYS_sendto, SYS_recvfrom, SYS_sendmsg, SYS_recvmsg, SYS_sendmmsg, SYS_recvmmsg,
         SYS_shutdown, SYS_getsockname, SYS_getpeername, SYS_getsockopt
     ]),
-    Entry::new("settings of a socket").only(Where::Group).calls(calls![SYS_setsockopt]),
+    Entry::new("socket options").only(Where::Cgroup).calls(calls![SYS_setsockopt]),
     Entry::new(
-        "the same, but no larger buffers (SO_SNDBUF and its kin): the keeper counts each socket as the most \
-         that an ordinary one holds",
+        "the same, but no larger buffers (SO_SNDBUF and the like): the supervisor counts each socket with \
+         the default buffer size",
     )
-    .only(Where::NoGroup)
+    .only(Where::NoCgroup)
     .calls(calls![SYS_setsockopt])
     .when(&[
         &[Test(1, Is::Not(libc::SOL_SOCKET as u32))],
@@ -273,7 +276,7 @@ pub(super) const ALLOWED: &[Entry] = &[
         ],
     ])
     .otherwise(libc::EPERM),
-    Entry::new("the internet, and asking the kernel for its addresses")
+    Entry::new("internet sockets, and asking the kernel for its addresses")
         .only(Where::Network)
         .calls(calls![SYS_socket])
         .when(&[
@@ -284,11 +287,11 @@ pub(super) const ALLOWED: &[Entry] = &[
                 Test(2, Is::Equal(libc::NETLINK_ROUTE as u32)),
             ],
         ])
-        // Other kinds reach services of the machine.
+        // Other families reach services of the machine.
         .otherwise(libc::EPERM),
     Entry::new("connections").only(Where::Network).calls(calls![SYS_connect, SYS_bind, SYS_listen, SYS_accept4]),
     #[cfg(target_arch = "x86_64")]
-    Entry::new("older forms of the above, which this architecture still has").calls(calls![
+    Entry::new("older forms of the calls above, which this architecture still has").calls(calls![
         SYS_stat, SYS_lstat, SYS_access, SYS_readlink, SYS_getdents,
         SYS_mkdir, SYS_rmdir, SYS_unlink, SYS_rename, SYS_renameat, SYS_link, SYS_symlink,
         SYS_dup2, SYS_pipe, SYS_poll, SYS_select, SYS_epoll_create, SYS_epoll_wait,
@@ -296,37 +299,39 @@ pub(super) const ALLOWED: &[Entry] = &[
         SYS_alarm, SYS_pause, SYS_time, SYS_arch_prctl
     ]),
     #[cfg(target_arch = "x86_64")]
-    Entry::new("the older form of opening and making files")
+    Entry::new("the older form of opening and creating files")
         .calls(calls![SYS_open])
-        .when(&[&[Test(1, Is::Without(MAKES))], &[Test(2, Is::Without(OWNERS_RIGHTS))]])
+        .when(&[&[Test(1, Is::Without(CREATES))], &[Test(2, Is::Without(SETID_BITS))]])
         .otherwise(libc::EPERM),
     #[cfg(target_arch = "x86_64")]
-    Entry::new("older forms of making files")
+    Entry::new("older forms of creating files")
         .calls(calls![SYS_creat, SYS_mknod])
-        .when(&[&[Test(1, Is::Without(OWNERS_RIGHTS))]])
+        .when(&[&[Test(1, Is::Without(SETID_BITS))]])
         .otherwise(libc::EPERM),
     #[cfg(target_arch = "x86_64")]
     Entry::new("the older form of changing modes")
         .only(Where::Namespaces)
         .calls(calls![SYS_chmod])
-        .when(&[&[Test(1, Is::Without(OWNERS_RIGHTS))]])
+        .when(&[&[Test(1, Is::Without(SETID_BITS))]])
         .otherwise(libc::EPERM),
     #[cfg(target_arch = "x86_64")]
-    Entry::new("older forms of changing what a file says of itself, by name")
+    Entry::new("older forms of changing owner and times of files, by name")
         .only(Where::Namespaces)
         .calls(calls![
         SYS_chown, SYS_lchown, SYS_utime, SYS_utimes, SYS_futimesat
     ]),
     #[cfg(target_arch = "x86_64")]
-    Entry::new("an older form of taking a connection")
+    Entry::new("an older form of accepting a connection")
         .only(Where::Network)
         .calls(calls![SYS_accept]),
 ];
 
-/// Calls that are answered by "not permitted".
+/// Calls that fail with EPERM.
 pub(super) const REFUSED: &[Entry] = &[
-    Entry::new("no network: a program tells its user so, and not of an old kernel")
-        .only(Where::NoNetwork)
+    Entry::new(
+        "no network: with EPERM a program reports that it is forbidden, with ENOSYS that the kernel is too old",
+    )
+    .only(Where::NoNetwork)
         .calls(calls![
             SYS_socket,
             SYS_connect,
@@ -356,7 +361,7 @@ pub(super) const REFUSED: &[Entry] = &[
         SYS_mount_setattr
     ]),
     Entry::new("namespaces").calls(calls![SYS_unshare, SYS_setns]),
-    Entry::new("programs and modules in the kernel").calls(calls![
+    Entry::new("BPF programs, kernel modules and kexec").calls(calls![
         SYS_bpf,
         SYS_init_module,
         SYS_finit_module,
@@ -368,7 +373,7 @@ pub(super) const REFUSED: &[Entry] = &[
         SYS_request_key,
         SYS_keyctl
     ]),
-    Entry::new("files by number, past every directory")
+    Entry::new("files by handle, which bypasses directory permissions")
         .calls(calls![SYS_name_to_handle_at, SYS_open_by_handle_at]),
     Entry::new("the machine itself").calls(calls![
         SYS_reboot,
@@ -385,8 +390,9 @@ pub(super) const REFUSED: &[Entry] = &[
         SYS_quotactl,
         SYS_vhangup
     ]),
-    Entry::new("leaving the groups that a file may exclude").calls(calls![SYS_setgroups]),
-    Entry::new("what a file says of itself, where nothing else judges that")
+    Entry::new("leave groups: a file's mode may deny access to a group and allow it to everyone else")
+        .calls(calls![SYS_setgroups]),
+    Entry::new("change mode, owner and attributes of files, where no other layer restricts that")
         .only(Where::Landlock)
         .calls(calls![
             SYS_fchmod,
@@ -400,7 +406,7 @@ pub(super) const REFUSED: &[Entry] = &[
             SYS_removexattr,
             SYS_lremovexattr
         ])
-        .call("fchmodat2", 452),
+        .numbered(&[("fchmodat2", 452)]),
     #[cfg(target_arch = "x86_64")]
     Entry::new("the same in its older forms")
         .only(Where::Landlock)
@@ -413,13 +419,13 @@ pub(super) const REFUSED: &[Entry] = &[
             SYS_futimesat
         ]),
     #[cfg(target_arch = "x86_64")]
-    Entry::new("ports of the processor").calls(calls![SYS_iopl, SYS_ioperm]),
+    Entry::new("I/O ports").calls(calls![SYS_iopl, SYS_ioperm]),
 ];
 
-/// Calls whose absence on one file system programs know, and do without.
+/// Calls that fail with EOPNOTSUPP, as on a file system that lacks them; programs do without.
 pub(super) const UNSUPPORTED: &[Entry] = &[
-    Entry::new("room on a disk without writing").calls(calls![SYS_fallocate]),
-    Entry::new("what files say of themselves, which tools do without")
+    Entry::new("allocate disk space without writing").calls(calls![SYS_fallocate]),
+    Entry::new("extended attributes, which tools do without")
         .only(Where::Landlock)
         .calls(calls![
             SYS_getxattr,

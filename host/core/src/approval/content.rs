@@ -1,8 +1,8 @@
-//! What a skill holds, as one hash: an approval is for a script *and* for everything it can import, read
+//! The content of a skill as one hash: an approval is for a script *and* for everything it can import, read
 //! or source from its skill, so that any change asks again.
 //!
-//! All files count, not only those that look like code: a script may execute whatever it can read. What a
-//! link points to counts by its name; where it leads inside the skill, that file counts by itself.
+//! All files count, not only those that look like code: a script may execute anything it can read. A link
+//! counts by the name of its target; if the target is inside the skill, that file counts by itself.
 
 use crate::decision::{Checked, Permit, hex};
 use crate::files;
@@ -13,25 +13,25 @@ use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-/// As many as are searched for scripts. Looking at them takes some tenths of a second, and that happens three times:
-/// for the question, for the answer and before the run.
+/// The same number that is searched for scripts. Reading them takes some tenths of a second, and that happens three
+/// times: for the question, for the answer and before the run.
 const MAX_FILES: usize = 20_000;
 /// Hashed in a quarter of a second by a processor with SHA instructions, and in under a second by others. Published
 /// skills have a few MiB; the ones that bring models or browsers along have gigabytes.
 const MAX_BYTES: u64 = 256 * 1024 * 1024;
-/// Each level holds its directory open, and a process may usually have 1024 files open. Nobody nests so deep by hand,
-/// and packages that are installed in each other reach some 20 levels.
+/// Each level keeps its directory open, and a process can usually have 1024 files open. Directories nested by hand are
+/// never so deep, and packages installed in each other reach some 20 levels.
 const MAX_DEPTH: usize = 64;
 
-/// Every file of a skill with the hash of what it holds, by path.
+/// Every file of a skill with the hash of its content, by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Content(BTreeMap<String, String>);
 
 impl Content {
-    /// Looks at everything in a skill, or at the command alone; fails with the reason if that is too much,
-    /// or cannot be read.
+    /// Hashes everything in a skill, or only the command. Fails with the reason if the skill is too large or cannot be
+    /// read.
     pub(super) fn of(permit: &Permit) -> Result<Self, String> {
-        match &permit.subject {
+        match &permit.target {
             Checked::Script(script) => Self::of_folder(script.skill.root()),
             Checked::Command(command) => {
                 let path = command.program.display().to_string();
@@ -40,35 +40,35 @@ impl Content {
         }
     }
 
-    /// Whether a permit holds the bytes that were seen here.
-    pub(super) fn holds(&self, permit: &Permit) -> bool {
-        match &permit.subject {
-            Checked::Script(script) => self.holds_file(&script.real, &permit.hash),
+    /// Whether the bytes in a permit are those that were hashed here.
+    pub(super) fn matches(&self, permit: &Permit) -> bool {
+        match &permit.target {
+            Checked::Script(script) => self.contains_file(&script.real, &permit.hash),
             Checked::Command(_) => true,
         }
     }
 
-    /// Whether a file with this hash was seen here.
-    pub(super) fn holds_file(&self, path: &Path, hash: &str) -> bool {
-        let seen = self.0.get(&key(path));
-        seen.is_some_and(|seen| seen.trim_end_matches(EXECUTABLE) == hash)
+    /// Whether there is a file with this path and hash.
+    pub(super) fn contains_file(&self, path: &Path, hash: &str) -> bool {
+        let found = self.0.get(&key(path));
+        found.is_some_and(|found| found.trim_end_matches(EXECUTABLE) == hash)
     }
 
     pub(super) fn of_folder(root: &Dir) -> Result<Self, String> {
-        let mut walk = Walk {
+        let mut hasher = Hasher {
             content: Self::default(),
             bytes: 0,
         };
         let own = root.try_clone().map_err(|error| files::plain(&error))?;
-        walk.folder(&own, Path::new(""), 0)?;
-        Ok(walk.content)
+        hasher.folder(&own, Path::new(""), 0)?;
+        Ok(hasher.content)
     }
 
     /// One hash for all of it.
     pub(super) fn hash(&self) -> String {
         let mut all = Sha256::new();
         for (path, hash) in &self.0 {
-            // A length before each part, so that no two contents read the same.
+            // The length of each part comes first, so that no two contents feed the same bytes.
             for part in [path, hash] {
                 all.update((part.len() as u64).to_le_bytes());
                 all.update(part.as_bytes());
@@ -77,7 +77,7 @@ impl Content {
         hex(&all.finalize())
     }
 
-    /// The files that differ between two contents, each with how.
+    /// The files that differ between two contents, each as `new`, `removed` or `changed`.
     pub(super) fn changes_since(&self, before: &Self) -> Vec<(String, &'static str)> {
         let mut all: Vec<&String> = self.0.keys().chain(before.0.keys()).collect();
         all.sort();
@@ -94,38 +94,43 @@ impl Content {
     }
 }
 
-/// Stands behind the hash of a file that can be started by its name.
+/// Appended to the hash of an executable file.
 const EXECUTABLE: &str = "+x";
 
-/// A path as text; one that is not UTF-8 has its bytes behind it, so that no two read the same.
+/// A path as text. If it is not UTF-8, its bytes are appended, so that no two paths have the same text.
 fn key(path: &Path) -> String {
     match path.to_str() {
         Some(text) => text.to_owned(),
-        // No path holds a NUL.
+        // No path contains a NUL.
         None => format!("{}\0{}", path.display(), hex(path.as_os_str().as_bytes())),
     }
 }
 
-struct Walk {
+struct Hasher {
     content: Content,
     bytes: u64,
 }
 
-impl Walk {
+impl Hasher {
     fn folder(&mut self, dir: &Dir, path: &Path, depth: usize) -> Result<(), String> {
         if depth > MAX_DEPTH {
-            return Err(format!("it has more than {MAX_DEPTH} levels of folders"));
+            return Err(format!(
+                "it has more than {MAX_DEPTH} levels of directories"
+            ));
         }
         let unreadable = |path: &Path, why: String| {
             format!("`{}` {why}", files::show(&path.display().to_string()))
         };
+        let failed = |path: &Path, error: &std::io::Error| {
+            unreadable(path, format!("cannot be read: {}", files::plain(error)))
+        };
         let entries = dir.entries();
-        let entries = entries.map_err(|error| unreadable(path, files::plain(&error)))?;
+        let entries = entries.map_err(|error| failed(path, &error))?;
         for entry in entries {
-            let entry = entry.map_err(|error| unreadable(path, files::plain(&error)))?;
+            let entry = entry.map_err(|error| failed(path, &error))?;
             let name = PathBuf::from(entry.file_name());
             let inner = path.join(&name);
-            let fail = |error: std::io::Error| unreadable(&inner, files::plain(&error));
+            let fail = |error: std::io::Error| failed(&inner, &error);
             let kind = entry.file_type().map_err(fail)?;
             let hash = if kind.is_dir() {
                 let below = entry.open_dir().map_err(fail)?;
@@ -138,17 +143,17 @@ impl Walk {
                 self.file(dir, &name)
                     .map_err(|why| unreadable(&inner, why))?
             } else if kind.is_socket() {
-                // Nothing that can be run or read.
+                // It can be neither run nor read.
                 "special".to_owned()
             } else {
-                // What comes out of it is never the same.
+                // Reading it yields something else each time.
                 return Err(unreadable(&inner, "is a FIFO or a device".into()));
             };
             if self.content.0.len() >= MAX_FILES {
-                return Err(format!("it holds more than {MAX_FILES} files"));
+                return Err(format!("it contains more than {MAX_FILES} files"));
             }
             if self.content.0.insert(key(&inner), hash).is_some() {
-                return Err(unreadable(&inner, "is there twice".into()));
+                return Err(unreadable(&inner, "appears twice".into()));
             }
         }
         Ok(())
@@ -169,8 +174,8 @@ impl Walk {
             }
             self.bytes += count as u64;
             if self.bytes > MAX_BYTES {
-                let most = crate::limits::show_bytes(MAX_BYTES);
-                return Err(format!("is beyond the {most} that are looked at"));
+                let limit = crate::limits::show_bytes(MAX_BYTES);
+                return Err(format!("exceeds the limit of {limit} for a skill"));
             }
             hash.update(&part[..count]);
         }
@@ -192,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_looked_at_as_a_whole_has_no_content() {
+    fn a_skill_that_cannot_be_hashed_as_a_whole_has_no_content() {
         let fails = |make: &dyn Fn(&Path), why: &str| {
             let folder = tempfile::tempdir().unwrap();
             make(folder.path());
@@ -203,7 +208,7 @@ mod tests {
                 std::fs::create_dir_all(folder.join("d/".repeat(levels))).unwrap();
             }
         };
-        fails(&deep(65), "it has more than 64 levels of folders");
+        fails(&deep(65), "it has more than 64 levels of directories");
         let large = |bytes: u64| {
             move |folder: &Path| {
                 let file = std::fs::File::create(folder.join("large")).unwrap();
@@ -212,7 +217,7 @@ mod tests {
         };
         fails(
             &large(MAX_BYTES + 1),
-            "`large` is beyond the 256MiB that are looked at",
+            "`large` exceeds the limit of 256MiB for a skill",
         );
         let many = |count: usize| {
             move |folder: &Path| {
@@ -223,14 +228,14 @@ mod tests {
                 }
             }
         };
-        fails(&many(MAX_FILES + 1), "it holds more than 20000 files");
+        fails(&many(MAX_FILES + 1), "it contains more than 20000 files");
         let fifo = |folder: &Path| {
             let mode = rustix::fs::Mode::from_raw_mode(0o600);
             let kind = rustix::fs::FileType::Fifo;
             rustix::fs::mknodat(rustix::fs::CWD, folder.join("f"), kind, mode, 0).unwrap();
         };
         fails(&fifo, "`f` is a FIFO or a device");
-        // The twins: the most that is looked at, and a socket, which nobody can read.
+        // The allowed twins: exactly at each limit, and a socket, which cannot be read.
         for make in [
             &deep(64) as &dyn Fn(&Path),
             &large(MAX_BYTES),
@@ -246,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn any_change_anywhere_changes_the_hash_and_is_named() {
+    fn any_change_changes_the_hash_and_is_listed() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         std::fs::create_dir_all(at("scripts/lib")).unwrap();
@@ -274,23 +279,26 @@ mod tests {
     }
 
     #[test]
-    fn a_digest_counts_only_with_the_script_that_was_read() {
+    fn a_digest_is_valid_only_with_the_script_that_was_read() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("SKILL.md"), "---\ndescription: d\n---\n").unwrap();
         std::fs::write(folder.path().join("a.py"), "1").unwrap();
         let skill = crate::Skill::load(folder.path()).unwrap();
         let with = |bytes: &str| {
             let hash = hex(&Sha256::digest(bytes));
-            crate::approval::content_with(&skill, Path::new("a.py"), &hash)
+            crate::approval::content_hash_with(&skill, Path::new("a.py"), &hash)
         };
         let hash = with("1").unwrap();
         assert_eq!(skill.digest(), Ok(format!("sha256:{hash}")));
-        // Other bytes were read, and the file was put back before it was compared.
-        assert_eq!(with("2"), Err("the script changed meanwhile".to_owned()));
+        // Other bytes were read, and the file was restored before it was compared.
+        assert_eq!(
+            with("2"),
+            Err("the script changed in the meantime".to_owned())
+        );
     }
 
     #[test]
-    fn names_and_contents_cannot_be_shifted_into_each_other() {
+    fn bytes_cannot_move_between_names_and_contents_without_changing_the_hash() {
         let of = |pairs: &[(&str, &str)]| {
             let pairs = pairs.iter().map(|(a, b)| ((*a).into(), (*b).into()));
             Content(pairs.collect()).hash()

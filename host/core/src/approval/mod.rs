@@ -1,20 +1,22 @@
-//! A person's yes: questions and answers as values.
+//! A person's approval: questions and answers as values.
 //!
-//! A decision that needs a person is a [`Question`]; whoever can reach one shows it, and brings back an
-//! [`Answer`] by the question's id. Nothing here calls a front end, waits or knows a clock on the wall: a
-//! question that nobody answers in time is answered with no.
+//! A decision that needs a person is a [`Question`]. A front end shows it and returns an [`Answer`] with the
+//! question's id. Nothing here calls a front end or waits for a person; questions expire by a monotonic clock. A question
+//! that is not answered in time counts as answered with no.
 //!
-//! What is remembered: under `first-run`, a yes holds for what the skill holds now, the grants asked and the workspace,
-//! in a file; `yes_in_session` also for every script of the skill in this conversation, as long as the skill
-//! stays what it is and asks for no more, in memory. Under `always` only the second. For a command of this machine
-//! the first holds for one command line, the second for all of them.
+//! | mode | `yes_once` is remembered for | `yes_in_session` also covers | stored in |
+//! |---|---|---|---|
+//! | `first-run` | this content of the skill, these grants, this workspace | every script of the skill in this session, until the skill changes or requests more | the approvals file; `yes_in_session` also in memory |
+//! | `always` | nothing | the same | memory |
+//!
+//! For a command of this machine, `yes_once` covers one command line and `yes_in_session` all command lines.
 
 mod content;
 mod question;
 mod store;
 
 pub use question::{Answer, AnswerError, AskedScript, Change, ChangedFile, Question};
-pub use store::Approved;
+pub use store::StoredApproval;
 
 use crate::decision::{Checked, Permit, hex};
 use crate::error::Error;
@@ -32,12 +34,12 @@ use store::{Key, Store};
 
 /// Time to find the window, read and think.
 const TIMEOUT: Duration = Duration::from_secs(300);
-/// Each open question holds the directories of its run open.
-const MAX_OPEN: usize = 256;
-/// Ids of closed questions that are still told from unknown ones.
+/// Each pending question keeps the directories of its run open.
+const MAX_PENDING: usize = 256;
+/// Closed question ids that we remember, to report "already answered" instead of "unknown".
 const MAX_CLOSED: usize = 4096;
 
-/// Where approvals are kept, and the questions that are open.
+/// The store of approvals, and the pending questions.
 #[derive(Debug)]
 pub struct Approvals {
     store: Option<Store>,
@@ -46,7 +48,7 @@ pub struct Approvals {
 }
 
 impl Clone for Approvals {
-    /// The same place, without the open questions.
+    /// The same store, without the pending questions.
     fn clone(&self) -> Self {
         Self {
             store: self.store.clone(),
@@ -58,18 +60,18 @@ impl Clone for Approvals {
 
 #[derive(Debug, Default)]
 struct State {
-    open: HashMap<String, Open>,
+    pending: HashMap<String, PendingQuestion>,
     closed: VecDeque<(String, Closed)>,
-    sessions: HashMap<Session, Yes>,
+    sessions: HashMap<SessionKey, SessionApproval>,
 }
 
-/// A question that nobody has answered.
+/// A question that is not answered yet.
 #[derive(Debug)]
-pub(crate) struct Open {
+pub(crate) struct PendingQuestion {
     question: Question,
     permits: Vec<Permit>,
     content: Content,
-    asked: Instant,
+    asked_at: Instant,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -78,25 +80,29 @@ enum Closed {
     Expired,
 }
 
-/// A world, a chat, and the path of a skill or a command.
-pub(crate) type Session = (String, String, PathBuf);
+/// A tenant, a session, and the path of a skill or a command.
+pub(crate) type SessionKey = (String, String, PathBuf);
 
+/// What a `yes_in_session` covers.
 #[derive(Debug)]
-struct Yes {
+struct SessionApproval {
     content: String,
     grants: Vec<Grant>,
+    /// Grants to write, kept apart from the others: a script starts in its workspace, and its arguments may tell it
+    /// what to do there.
+    workspaces: Vec<Grant>,
 }
 
-/// What came of asking whether somebody has said yes.
-pub(crate) enum Asked {
-    /// Somebody has.
+/// Whether a run is approved.
+pub(crate) enum AskResult {
+    /// It was approved before.
     Approved(Vec<Permit>),
-    /// Somebody must be asked.
-    Open(Box<Question>),
-    /// Nobody can be asked now.
+    /// A person must answer this question.
+    Pending(Box<Question>),
+    /// Too many questions are pending.
     TooMany(Vec<Permit>),
-    /// Nobody could say what the yes was given to.
-    Unwatched {
+    /// The content that a person would approve cannot be determined.
+    NoContent {
         permits: Vec<Permit>,
         why: String,
         hint: &'static str,
@@ -104,7 +110,7 @@ pub(crate) enum Asked {
 }
 
 impl Approvals {
-    /// Approvals in a file, made on the first yes, for its owner alone.
+    /// Approvals in a file. It is created on the first yes, accessible to its owner only.
     pub fn file(path: impl Into<PathBuf>) -> Self {
         Self {
             store: Some(Store(path.into())),
@@ -112,7 +118,7 @@ impl Approvals {
         }
     }
 
-    /// Approvals that end with the host.
+    /// Approvals in memory, which end with the host.
     pub fn memory() -> Self {
         Self {
             store: None,
@@ -121,76 +127,80 @@ impl Approvals {
         }
     }
 
-    /// The same with this time to answer instead of five minutes.
+    /// The same with another time to answer than five minutes.
     #[must_use]
     pub fn timeout(self, timeout: Duration) -> Self {
         Self { timeout, ..self }
     }
 
-    /// The file, if it is one.
+    /// The path of the file, if the approvals are in one.
     pub fn path(&self) -> Option<&Path> {
         self.store.as_ref().map(Store::path)
     }
 
-    /// All that is remembered, the oldest first.
-    pub fn list(&self) -> Result<Vec<Approved>, Error> {
+    /// All stored approvals, the oldest first.
+    pub fn list(&self) -> Result<Vec<StoredApproval>, Error> {
         self.store
             .as_ref()
             .map_or_else(|| Ok(Vec::new()), Store::list)
     }
 
-    /// Takes yeses back, by their numbers; returns how many there were.
+    /// Revokes approvals by their numbers. Returns how many existed.
     pub fn revoke(&self, ids: &[i64]) -> Result<usize, Error> {
         self.store
             .as_ref()
             .map_or_else(|| Ok(0), |store| store.revoke(ids))
     }
 
-    /// Whether what these permits are for was approved; all are of one skill, world and chat.
+    /// Whether these permits are approved. All are of one skill, tenant and session.
     pub(crate) fn ask(
         &self,
         mut permits: Vec<Permit>,
-        when: policy::Approval,
-    ) -> Result<Asked, Error> {
+        when: policy::ApprovalMode,
+    ) -> Result<AskResult, Error> {
         let Some(first) = permits.first() else {
-            return Ok(Asked::Approved(permits));
+            return Ok(AskResult::Approved(permits));
         };
-        let session = session(first);
-        // A skill that cannot be hashed as a whole could change while the question is open, and what changed would
-        // run by the yes to something else.
+        let session = session_key(first);
+        // A skill that cannot be hashed as a whole could change while the question is pending. The changed skill would
+        // then run with an approval for something else.
         let content = match Content::of(first) {
             Ok(content) => content,
             Err(why) => {
-                let why = format!("a change of the skill would not be noticed: {why}");
+                let why =
+                    format!("the skill cannot be hashed, so a change would go unnoticed: {why}");
                 let hint = "make the skill smaller, or type `skillrun run`, or set approval = \"never\" for it in \
                             skillrun.toml";
-                return Ok(Asked::Unwatched { permits, why, hint });
+                return Ok(AskResult::NoContent { permits, why, hint });
             }
         };
-        // What was read to run and what is hashed here must be the same bytes: the files may change between.
-        if !permits.iter().all(|permit| content.holds(permit)) {
+        // The bytes that were read to run and those hashed here must be the same: the files may change in between.
+        if !permits.iter().all(|permit| content.matches(permit)) {
             let why = "the skill changed while it was read".to_owned();
             let hint = "ask again";
-            return Ok(Asked::Unwatched { permits, why, hint });
+            return Ok(AskResult::NoContent { permits, why, hint });
         }
         let hash = content.hash();
         for permit in &mut permits {
-            permit.approved = Some(hash.clone());
+            permit.approved_content = Some(hash.clone());
         }
         {
             let state = self.state();
-            let yes = state.sessions.get(&session);
-            if yes.is_some_and(|yes| permits.iter().all(|permit| yes.holds(&hash, permit))) {
-                return Ok(Asked::Approved(permits));
+            let approval = state.sessions.get(&session);
+            let covers = |approval: &SessionApproval| {
+                permits.iter().all(|permit| approval.covers(&hash, permit))
+            };
+            if approval.is_some_and(covers) {
+                return Ok(AskResult::Approved(permits));
             }
         }
         let mut change = None;
         if let Some(store) = &self.store {
             let mut all = true;
             for permit in &permits {
-                let grants = grants_of(permit);
+                let grants = encoded_access(permit);
                 let key = key(permit, &hash, &grants);
-                if when == policy::Approval::FirstRun && store.holds(&key)? {
+                if when == policy::ApprovalMode::FirstRun && store.contains(&key)? {
                     continue;
                 }
                 all = false;
@@ -200,40 +210,40 @@ impl Approvals {
                 }
             }
             if all {
-                return Ok(Asked::Approved(permits));
+                return Ok(AskResult::Approved(permits));
             }
         }
-        let remembered = when == policy::Approval::FirstRun && self.store.is_some();
+        let remembered = when == policy::ApprovalMode::FirstRun && self.store.is_some();
         let question = Question::about(&permits, hash, change, remembered, self.timeout);
         let mut state = self.state();
-        if state.open.len() >= MAX_OPEN {
-            return Ok(Asked::TooMany(permits));
+        if state.pending.len() >= MAX_PENDING {
+            return Ok(AskResult::TooMany(permits));
         }
-        let open = Open {
+        let pending = PendingQuestion {
             question: question.clone(),
             permits,
             content,
-            asked: Instant::now(),
+            asked_at: Instant::now(),
         };
-        state.open.insert(question.id.clone(), open);
-        Ok(Asked::Open(Box::new(question)))
+        state.pending.insert(question.id.clone(), pending);
+        Ok(AskResult::Pending(Box::new(question)))
     }
 
-    /// Takes a question off the open ones, if it is one and its time has not passed.
-    pub(crate) fn take(&self, id: &str) -> Result<Open, AnswerError> {
-        let late = |open: &Open| open.asked.elapsed() >= self.timeout;
-        if self.state().open.get(id).is_some_and(late) {
+    /// Removes a pending question to answer it. Fails if it is not pending or has expired.
+    pub(crate) fn take(&self, id: &str) -> Result<PendingQuestion, AnswerError> {
+        let is_expired = |pending: &PendingQuestion| pending.asked_at.elapsed() >= self.timeout;
+        if self.state().pending.get(id).is_some_and(is_expired) {
             return Err(AnswerError::Expired { id: show(id) });
         }
-        self.take_late(id)
+        self.take_any(id)
     }
 
-    /// Takes a question off the open ones, if it is one.
-    pub(crate) fn take_late(&self, id: &str) -> Result<Open, AnswerError> {
+    /// Removes a pending question, expired or not.
+    pub(crate) fn take_any(&self, id: &str) -> Result<PendingQuestion, AnswerError> {
         let mut state = self.state();
-        if let Some(open) = state.open.remove(id) {
+        if let Some(pending) = state.pending.remove(id) {
             state.close(id, Closed::Answered);
-            return Ok(open);
+            return Ok(pending);
         }
         let id = show(id);
         let closed = state.closed.iter().find(|(known, _)| *known == id);
@@ -244,61 +254,65 @@ impl Approvals {
         })
     }
 
-    /// The questions whose time has passed, taken off the open ones.
-    pub(crate) fn take_expired(&self) -> Vec<Open> {
+    /// Removes and returns the expired questions.
+    pub(crate) fn take_expired(&self) -> Vec<PendingQuestion> {
         let mut state = self.state();
-        let late = |open: &Open| open.asked.elapsed() >= self.timeout;
-        let open = state.open.iter();
-        let ids: Vec<String> = open
-            .filter(|(_, open)| late(open))
+        let is_expired = |pending: &PendingQuestion| pending.asked_at.elapsed() >= self.timeout;
+        let pending = state.pending.iter();
+        let ids: Vec<String> = pending
+            .filter(|(_, pending)| is_expired(pending))
             .map(|(id, _)| id.clone())
             .collect();
         let mut expired = Vec::new();
         for id in ids {
-            expired.extend(state.open.remove(&id));
+            expired.extend(state.pending.remove(&id));
             state.close(&id, Closed::Expired);
         }
         expired
     }
 
-    /// Remembers a yes.
-    pub(crate) fn remember(&self, open: &Open, answer: Answer) -> Result<(), Error> {
-        let (content, hash) = (&open.content, open.content.hash());
-        if let Some(store) = self.store.as_ref().filter(|_| open.question.remembered) {
-            for permit in &open.permits {
-                let grants = grants_of(permit);
+    /// Stores a yes.
+    pub(crate) fn remember(&self, pending: &PendingQuestion, answer: Answer) -> Result<(), Error> {
+        let (content, hash) = (&pending.content, pending.content.hash());
+        if let Some(store) = self.store.as_ref().filter(|_| pending.question.remembered) {
+            for permit in &pending.permits {
+                let grants = encoded_access(permit);
                 let key = key(permit, &hash, &grants);
                 store.add(&key, content, source_of(permit), answer.word())?;
             }
         }
-        if let (Answer::YesInSession, Some(first)) = (answer, open.permits.first()) {
-            let mut grants: Vec<Grant> = Vec::new();
-            for permit in &open.permits {
-                grants.extend(asked_for(permit));
-            }
-            let yes = Yes {
+        if let (Answer::YesInSession, Some(first)) = (answer, pending.permits.first()) {
+            let mut approval = SessionApproval {
                 content: hash,
-                grants,
+                grants: Vec::new(),
+                workspaces: Vec::new(),
             };
-            self.state().sessions.insert(session(first), yes);
+            for permit in &pending.permits {
+                approval.grants.extend(permit.grants.iter().cloned());
+                approval.workspaces.extend(workspace_of(permit));
+            }
+            self.state().sessions.insert(session_key(first), approval);
         }
         Ok(())
     }
 
-    /// The questions that wait for an answer, the oldest first.
-    pub(crate) fn open(&self) -> Vec<Question> {
+    /// The pending questions, the oldest first.
+    pub(crate) fn pending(&self) -> Vec<Question> {
         let state = self.state();
-        let mut open: Vec<&Open> = state.open.values().collect();
-        open.sort_by_key(|open| open.asked);
-        open.into_iter().map(|open| open.question.clone()).collect()
+        let mut pending: Vec<&PendingQuestion> = state.pending.values().collect();
+        pending.sort_by_key(|one| one.asked_at);
+        pending
+            .into_iter()
+            .map(|one| one.question.clone())
+            .collect()
     }
 
-    /// Forgets what was approved for a conversation.
-    pub(crate) fn end_session(&self, world: &str, chat: &str) {
+    /// Forgets what was approved for a session.
+    pub(crate) fn end_session(&self, tenant: &str, session: &str) {
         let mut state = self.state();
         state
             .sessions
-            .retain(|(of_world, of_chat, _), _| of_world != world || of_chat != chat);
+            .retain(|(of_tenant, of_session, _), _| of_tenant != tenant || of_session != session);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -315,13 +329,13 @@ impl State {
     }
 }
 
-impl Open {
-    /// What is asked.
+impl PendingQuestion {
+    /// The question.
     pub(crate) fn question(&self) -> &Question {
         &self.question
     }
 
-    /// What it was asked for.
+    /// The permits that a yes releases.
     pub(crate) fn into_permits(self) -> Vec<Permit> {
         self.permits
     }
@@ -330,52 +344,68 @@ impl Open {
         &self.permits
     }
 
-    /// Whether the skill is not what was asked about.
+    /// Whether the skill changed since the question was asked.
     pub(crate) fn is_outdated(&self) -> bool {
         self.permits.first().is_some_and(is_outdated)
     }
 }
 
-impl Yes {
-    fn holds(&self, content: &str, permit: &Permit) -> bool {
-        let covered = |wanted: &Grant| self.grants.iter().any(|held| held.covers(wanted));
-        self.content == content && asked_for(permit).iter().all(covered)
+impl SessionApproval {
+    fn covers(&self, content: &str, permit: &Permit) -> bool {
+        let covered =
+            |grants: &[Grant], wanted: &Grant| grants.iter().any(|grant| grant.covers(wanted));
+        let mut grants = permit.grants.iter();
+        let workspace = workspace_of(permit);
+        self.content == content
+            && grants.all(|wanted| covered(&self.grants, wanted))
+            && workspace.is_none_or(|wanted| covered(&self.workspaces, &wanted))
     }
 }
 
-/// What a yes for a conversation is remembered by.
-pub(crate) fn session(permit: &Permit) -> Session {
-    let path = match &permit.subject {
+/// The key of a `yes_in_session`.
+pub(crate) fn session_key(permit: &Permit) -> SessionKey {
+    let path = match &permit.target {
         Checked::Script(script) => script.skill.path(),
         Checked::Command(command) => &command.program,
     };
-    (permit.world.clone(), permit.chat.clone(), path.to_owned())
+    (
+        permit.tenant.clone(),
+        permit.session.clone(),
+        path.to_owned(),
+    )
 }
 
 fn source_of(permit: &Permit) -> Option<&[u8]> {
-    match &permit.subject {
+    match &permit.target {
         Checked::Script(script) => Some(&script.source),
         Checked::Command(_) => None,
     }
 }
 
-/// What a yes is given to: the grants, and the workspace, which is as much as one.
-fn asked_for(permit: &Permit) -> Vec<Grant> {
-    let workspace = permit.workspace_path().map(PathBuf::from);
-    let mut all = permit.grants.clone();
-    all.extend(workspace.map(Grant::Write));
+fn workspace_of(permit: &Permit) -> Option<Grant> {
+    permit.workspace_path().map(PathBuf::from).map(Grant::Write)
+}
+
+/// What a run may touch, as texts: the grants and the workspace. The same directory counts differently as a workspace
+/// and as a grant, because the script starts in its workspace. No grant begins with `workspace:`.
+fn access(permit: &Permit) -> Vec<String> {
+    let workspace = workspace_of(permit).map(|grant| {
+        let text = grant_text(&grant);
+        format!("workspace:{}", text.strip_prefix("write:").unwrap_or(&text))
+    });
+    let mut all: Vec<String> = permit.grants.iter().map(grant_text).collect();
+    all.extend(workspace);
     all.sort();
     all.dedup();
     all
 }
 
-/// What is asked for, in a text that no other grants have: a name may hold anything, a line's end too.
-fn grants_of(permit: &Permit) -> String {
-    let grants: Vec<String> = asked_for(permit).iter().map(grant_text).collect();
-    store::encoded(&grants)
+/// What a run may touch, in an unambiguous encoding: a name may contain anything, even a newline.
+fn encoded_access(permit: &Permit) -> String {
+    store::encoded(&access(permit))
 }
 
-/// A grant as text. A path that is not UTF-8 has its bytes behind it, so that no two read the same.
+/// A grant as text. If a path is not UTF-8, its bytes are appended, so that no two grants have the same text.
 fn grant_text(grant: &Grant) -> String {
     let (Grant::Read(path) | Grant::Write(path)) = grant else {
         return grant.to_string();
@@ -386,10 +416,10 @@ fn grant_text(grant: &Grant) -> String {
     }
 }
 
-/// Whether the skill is not what it was when this was approved, or not what the policy demands. What a script reads
-/// after it has started can still change: nobody can keep another program from that.
+/// Whether the skill changed since it was approved, or differs from the digest in the policy. What a script reads after
+/// it has started can still change: we cannot prevent another program from changing it.
 pub(crate) fn is_outdated(permit: &Permit) -> bool {
-    let mut wanted = [&permit.approved, &permit.pinned]
+    let mut wanted = [&permit.approved_content, &permit.pinned_content]
         .into_iter()
         .flatten()
         .peekable();
@@ -400,19 +430,23 @@ pub(crate) fn is_outdated(permit: &Permit) -> bool {
     wanted.any(|hash| found.as_ref() != Ok(hash))
 }
 
-/// The hash of all that a skill holds, as [`Skill::digest`] says it, if a script of it has this hash there: the bytes
-/// that will run are part of what was compared.
-pub(crate) fn content_with(skill: &Skill, script: &Path, hash: &str) -> Result<String, String> {
+/// The hash of everything in a skill, as in [`Skill::digest`]. Fails if the script does not have `hash` there: the bytes
+/// that will run must be part of what is compared.
+pub(crate) fn content_hash_with(
+    skill: &Skill,
+    script: &Path,
+    hash: &str,
+) -> Result<String, String> {
     let content = Content::of_folder(skill.root())?;
-    match content.holds_file(script, hash) {
+    match content.contains_file(script, hash) {
         true => Ok(content.hash()),
-        false => Err("the script changed meanwhile".into()),
+        false => Err("the script changed in the meantime".into()),
     }
 }
 
 impl Skill {
-    /// The hash of everything in its folder, for `digest` in a policy; fails with the reason if that is too much, or
-    /// cannot be read.
+    /// The hash of everything in its folder, for `digest` in a policy. Fails with the reason if the folder is too large
+    /// or cannot be read.
     pub fn digest(&self) -> Result<String, String> {
         let content = Content::of_folder(self.root())?;
         Ok(format!("sha256:{}", content.hash()))
@@ -421,11 +455,11 @@ impl Skill {
 
 fn key<'a>(permit: &'a Permit, content: &'a str, grants: &'a str) -> Key<'a> {
     Key {
-        world: &permit.world,
-        skill: permit.section(),
-        script: match &permit.subject {
+        tenant: &permit.tenant,
+        skill: permit.approval_key(),
+        script: match &permit.target {
             Checked::Script(script) => script.script.path().into(),
-            // What a command does is in its arguments: a yes to one line is none to another.
+            // The arguments decide what a command does, so a yes covers one command line.
             Checked::Command(command) => command_line(&command.name, &permit.args).into(),
         },
         content,
@@ -433,7 +467,7 @@ fn key<'a>(permit: &'a Permit, content: &'a str, grants: &'a str) -> Key<'a> {
     }
 }
 
-/// A command with its arguments as a shell would take them, so that no two lines read the same.
+/// A command and its arguments, quoted as for a shell, so that no two command lines have the same text.
 fn command_line(name: &str, args: &[String]) -> String {
     let quoted = |word: &str| format!("'{}'", word.replace('\'', "'\\''"));
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
@@ -453,7 +487,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_two_command_lines_read_the_same() {
+    fn no_two_command_lines_have_the_same_text() {
         let args = |args: &[&str]| -> Vec<String> { args.iter().map(|&arg| arg.into()).collect() };
         let lines = [
             ("git", args(&[])),
@@ -476,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_grants_read_the_same() {
+    fn no_two_grants_have_the_same_text() {
         use std::ffi::OsStr;
         let path = |bytes: &[u8]| PathBuf::from(OsStr::from_bytes(bytes));
         let grants = [

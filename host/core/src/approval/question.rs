@@ -1,8 +1,8 @@
-//! What a person is asked, and what can be answered.
+//! Questions to a person, and their answers.
 
 use super::content::Content;
-use super::store::Last;
-use super::{asked_for, grant_text, source_of};
+use super::store::LastApproval;
+use super::{access, source_of};
 use crate::decision::{Checked, Permit};
 use crate::error::Error;
 use crate::files::show;
@@ -19,17 +19,17 @@ use std::time::Duration;
 pub enum Answer {
     /// It may run.
     YesOnce,
-    /// It may run, and all that this skill runs in this conversation.
+    /// It may run, and so may everything that this skill runs in this session.
     YesInSession,
     /// It may not.
     No,
 }
 
 impl Answer {
-    /// All that can be answered, in the order they are offered.
+    /// All answers, in the order in which they are offered.
     pub const ALL: [Self; 3] = [Self::YesOnce, Self::YesInSession, Self::No];
 
-    /// The word for it in questions, answers and the audit log.
+    /// Its name in questions, answers and the audit log.
     pub fn word(self) -> &'static str {
         match self {
             Self::YesOnce => "yes_once",
@@ -54,32 +54,32 @@ impl FromStr for Answer {
     }
 }
 
-/// Why an answer was not taken. The question is as it was before.
+/// Why an answer was not accepted. Nothing runs because of it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AnswerError {
-    /// There never was such a question, or it is long closed.
+    /// There never was such a question, or it was closed long ago.
     #[error("there is no question `{id}`")]
     Unknown {
-        /// What was answered to.
+        /// The id that was passed.
         id: String,
     },
-    /// It was answered with no by the passing of time.
+    /// Nobody answered in time, which counts as no.
     #[error("question `{id}` has expired")]
     Expired {
-        /// The question.
+        /// The id of the question.
         id: String,
     },
-    /// Somebody else was first.
+    /// It was answered before.
     #[error("question `{id}` is already answered")]
     Answered {
-        /// The question.
+        /// The id of the question.
         id: String,
     },
-    /// It is none of the options.
-    #[error("`{option}` is no answer: yes_once, yes_in_session or no")]
+    /// It is not one of the options.
+    #[error("`{option}` is not an answer: use yes_once, yes_in_session or no")]
     NoSuchOption {
-        /// What was answered.
+        /// The text that was passed.
         option: String,
     },
     /// The answer could not be recorded, so nothing runs.
@@ -87,41 +87,41 @@ pub enum AnswerError {
     Host(#[from] Error),
 }
 
-/// What a person is asked: may these scripts of a skill run, with these arguments and grants?
+/// A question to a person: may these scripts of a skill run, with these arguments and grants?
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Question {
-    /// By which it is answered.
+    /// Identifies the question in an answer.
     pub id: String,
     /// The tenant.
-    pub world: String,
-    /// The conversation.
-    pub chat: String,
-    /// The skill's name; empty if a command of this machine is to run.
+    pub tenant: String,
+    /// The session.
+    pub session: String,
+    /// The skill's name; empty for a command of this machine.
     pub skill: String,
-    /// Where the skill is.
+    /// The path of the skill.
     pub skill_path: String,
-    /// Skills of the same name that this one hides.
+    /// Skills of the same name that this one shadows.
     #[serde(skip)]
-    pub hides: Vec<std::path::PathBuf>,
-    /// What the skill says it is for.
+    pub shadowed: Vec<std::path::PathBuf>,
+    /// The skill's own description.
     pub description: String,
-    /// What is to run; more than one where they belong together.
+    /// What would run; more than one if they belong together.
     pub scripts: Vec<AskedScript>,
-    /// The directory that they may read and write.
+    /// The directory that the scripts may read and write.
     pub workspace: Option<String>,
-    /// What they may touch, besides that and what every script may.
+    /// What they may touch in addition to that and to what every script may touch.
     pub grants: Vec<String>,
     /// The hash of everything in the skill, or of the command.
-    pub content_hash: Option<String>,
-    /// What is different since the last yes, if there was one.
+    pub content_hash: String,
+    /// What changed since the last yes, if there was one.
     pub change: Option<Change>,
-    /// Whether a yes holds until something changes.
+    /// Whether a yes is valid until something changes.
     pub remembered: bool,
-    /// What can be answered.
+    /// The possible answers.
     pub options: [Answer; 3],
-    /// What it comes to if nobody answers.
+    /// The answer that counts if nobody answers.
     pub default: Answer,
-    /// After how long that is.
+    /// The time to answer.
     pub timeout_seconds: u64,
 }
 
@@ -136,25 +136,25 @@ pub struct AskedScript {
     pub sha256: String,
     /// Its arguments.
     pub args: Vec<String>,
-    /// What it says of itself.
+    /// Its own description.
     pub description: String,
 }
 
-/// What is different since the last yes to a script.
+/// What changed since the last yes to a script.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Change {
-    /// When that was.
+    /// The time of that yes.
     pub since: String,
-    /// The files, each `new`, `changed` or `removed`.
+    /// The files that changed.
     pub files: Vec<ChangedFile>,
-    /// The grants that are asked for now and were not then.
+    /// The grants that are requested now and were not requested then.
     pub more_grants: Vec<String>,
-    /// The script as it was, and as it is; absent if it did not change or is too long to keep.
+    /// The script before and after; absent if it did not change or is too large to keep.
     #[serde(skip)]
     pub sources: Option<(String, String)>,
 }
 
-/// A file that is different.
+/// A file that changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ChangedFile {
     /// Its path in the skill.
@@ -182,12 +182,12 @@ impl Question {
             path: permit.script_path().display().to_string(),
             sha256: permit.hash.clone(),
             args: permit.args.clone(),
-            description: match &permit.subject {
+            description: match &permit.target {
                 Checked::Script(script) => script.skill.describe(&script.script),
                 Checked::Command(_) => String::new(),
             },
         };
-        let skill = permits.first().and_then(|permit| match &permit.subject {
+        let skill = permits.first().and_then(|permit| match &permit.target {
             Checked::Script(script) => Some(&script.skill),
             Checked::Command(_) => None,
         });
@@ -196,18 +196,18 @@ impl Question {
         let of = |text: fn(&Permit) -> String| first.map(text).unwrap_or_default();
         Self {
             id: uuid::Uuid::new_v4().to_string(),
-            world: of(|permit| permit.world.clone()),
-            chat: of(|permit| permit.chat.clone()),
+            tenant: of(|permit| permit.tenant.clone()),
+            session: of(|permit| permit.session.clone()),
             skill: of(|permit| permit.skill().to_owned()),
             skill_path: of_skill(|skill| skill.path().display().to_string()).unwrap_or_default(),
-            hides: skill
+            shadowed: skill
                 .map(|skill| skill.shadowed().to_vec())
                 .unwrap_or_default(),
             description: of_skill(|skill| skill.description().to_owned()).unwrap_or_default(),
             scripts: permits.iter().map(script).collect(),
             workspace: first.and_then(|permit| permit.workspace_path()),
             grants,
-            content_hash: Some(content_hash),
+            content_hash,
             change,
             remembered,
             options: Answer::ALL,
@@ -218,11 +218,10 @@ impl Question {
 }
 
 impl Change {
-    pub(super) fn since(last: Last, content: &Content, permit: &Permit) -> Self {
+    pub(super) fn since(last: LastApproval, content: &Content, permit: &Permit) -> Self {
         let before = last.source.and_then(|bytes| String::from_utf8(bytes).ok());
         let now = source_of(permit).and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());
-        let grants = asked_for(permit);
-        let grants = grants.iter().map(grant_text);
+        let grants = access(permit).into_iter();
         let files = content.changes_since(&last.files).into_iter();
         Self {
             since: last.time,

@@ -1,11 +1,11 @@
-//! The approvals that outlive a process: an SQLite file for its owner alone.
+//! The approvals that outlive a process: an SQLite file that only its owner can access.
 //!
 //! It is opened for each question and each answer: a person answers in seconds, and a file that was moved
-//! or repaired meanwhile is noticed. What cannot be read is never replaced or mended here: approvals are
-//! somebody's word, and losing them silently is as wrong as inventing them.
+//! or repaired in the meantime is noticed. A file that cannot be read is never replaced or repaired here:
+//! approvals are a person's decisions, and losing them silently is as wrong as inventing them.
 //!
-//! In layout 1 grants were joined by newlines, and a path may hold one: two lines may be one grant. Of such a file only
-//! the approvals with at most one line are kept; the others are asked for again.
+//! Schema version 1 joined grants with newlines, and a path may contain one, so two lines may be one grant. From such a
+//! file only the approvals with at most one line are kept; the others have to be approved again.
 
 use super::content::Content;
 use crate::error::Error;
@@ -17,16 +17,16 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long another process that writes is waited for. Writing takes milliseconds.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// The source of a script is kept to show what changed; a longer one is compared by its hash alone.
+/// How long to wait for another process that writes. Writing takes milliseconds.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
+/// The source of a script is stored to show what changed; a longer one is compared only by its hash.
 const MAX_SOURCE: usize = 1024 * 1024;
-/// The layout of the tables below.
-const VERSION: i64 = 2;
+/// The schema version of the tables below.
+const VERSION: i64 = 3;
 const TABLES: &str = "
     CREATE TABLE approval (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
-        world TEXT NOT NULL,
+        tenant TEXT NOT NULL,
         skill TEXT NOT NULL,
         script TEXT NOT NULL,
         content TEXT NOT NULL,
@@ -35,12 +35,12 @@ const TABLES: &str = "
         source BLOB,
         answer TEXT NOT NULL,
         time TEXT NOT NULL,
-        UNIQUE (world, skill, script, content, grants)
+        UNIQUE (tenant, skill, script, content, grants)
     ) STRICT;
-    PRAGMA user_version = 2;
+    PRAGMA user_version = 3;
 ";
 
-/// Grants as one text: a JSON array, which no other grants have.
+/// Grants as one text. It is a JSON array, so different grants have different texts.
 pub(super) fn encoded(grants: &[String]) -> String {
     serde_json::Value::from(grants).to_string()
 }
@@ -49,23 +49,23 @@ fn decoded(grants: &str) -> Vec<String> {
     serde_json::from_str(grants).unwrap_or_default()
 }
 
-/// The grants of a row in layout 1, if they can only be these.
-fn decoded_1(grants: &str) -> Option<Vec<String>> {
+/// The grants of a row in schema version 1, if they are unambiguous.
+fn decoded_v1(grants: &str) -> Option<Vec<String>> {
     match grants {
         "" => Some(Vec::new()),
-        // A newline, or what stood for bytes that are not UTF-8.
+        // A newline, or the replacement for bytes that are not UTF-8.
         _ if grants.contains(['\n', '\r', char::REPLACEMENT_CHARACTER]) => None,
         one => Some(vec![one.to_owned()]),
     }
 }
 
-/// Turns layout 1 into layout 2.
-fn migrate(connection: &Connection) -> rusqlite::Result<()> {
+/// Encodes the grants of schema version 1 as version 2 does.
+fn migrate_v1(connection: &Connection) -> rusqlite::Result<()> {
     let mut rows = connection.prepare("SELECT id, grants FROM approval")?;
     let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let rows: Vec<(i64, String)> = rows.collect::<rusqlite::Result<_>>()?;
     for (id, grants) in rows {
-        match decoded_1(&grants) {
+        match decoded_v1(&grants) {
             Some(grants) => connection.execute(
                 "UPDATE approval SET grants = ?2 WHERE id = ?1",
                 params![id, encoded(&grants)],
@@ -73,17 +73,39 @@ fn migrate(connection: &Connection) -> rusqlite::Result<()> {
             None => connection.execute("DELETE FROM approval WHERE id = ?1", [id])?,
         };
     }
+    Ok(())
+}
+
+/// Fails if the file is damaged: a migration must not rewrite what it cannot read.
+fn check_integrity(connection: &Connection) -> rusqlite::Result<()> {
+    let result: String = connection.pragma_query_value(None, "quick_check", |row| row.get(0))?;
+    match result.as_str() {
+        "ok" => Ok(()),
+        _ => Err(rusqlite::Error::SqliteFailure(
+            rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT),
+            None,
+        )),
+    }
+}
+
+/// Migrates an older schema version to the current one.
+fn migrate(connection: &Connection, from: i64) -> rusqlite::Result<()> {
+    check_integrity(connection)?;
+    if from == 1 {
+        migrate_v1(connection)?;
+    }
+    connection.execute_batch("ALTER TABLE approval RENAME COLUMN world TO tenant")?;
     connection.pragma_update(None, "user_version", VERSION)
 }
 
-/// A yes that was given to one script with one content and some grants.
+/// A stored yes to one script, with this content of its skill and these grants.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Approved {
-    /// Its number, by which it is revoked.
+pub struct StoredApproval {
+    /// The number to revoke it by.
     pub id: i64,
     /// The tenant.
-    pub world: String,
-    /// The skill's folder.
+    pub tenant: String,
+    /// The name of the skill's folder.
     pub skill: String,
     /// The script's path in the skill.
     pub script: String,
@@ -95,9 +117,9 @@ pub struct Approved {
     pub time: String,
 }
 
-/// What a yes is remembered by.
+/// The key of a stored yes.
 pub(super) struct Key<'a> {
-    pub(super) world: &'a str,
+    pub(super) tenant: &'a str,
     pub(super) skill: &'a str,
     pub(super) script: Cow<'a, str>,
     pub(super) content: &'a str,
@@ -105,48 +127,50 @@ pub(super) struct Key<'a> {
     pub(super) grants: &'a str,
 }
 
-/// What the last yes to a script was given to.
-pub(super) struct Last {
+/// The newest yes to a script, and what it was for.
+pub(super) struct LastApproval {
     pub(super) time: String,
     pub(super) files: Content,
     pub(super) source: Option<Vec<u8>>,
     pub(super) grants: Vec<String>,
 }
 
-/// The file.
+/// The approvals file.
 #[derive(Debug, Clone)]
 pub(super) struct Store(pub(super) PathBuf);
 
 impl Store {
-    pub(super) fn holds(&self, key: &Key<'_>) -> Result<bool, Error> {
+    pub(super) fn contains(&self, key: &Key<'_>) -> Result<bool, Error> {
         self.read(false, |connection| {
             let found = connection.query_row(
-                "SELECT 1 FROM approval WHERE world = ?1 AND skill = ?2 AND script = ?3
+                // The answer is in no index, so the row itself is read: an index alone would approve although the
+                // table is damaged, and `list` and `revoke` would not show it.
+                "SELECT answer FROM approval WHERE tenant = ?1 AND skill = ?2 AND script = ?3
                  AND content = ?4 AND grants = ?5",
                 params![
-                    key.world,
+                    key.tenant,
                     key.skill,
                     key.script.as_ref(),
                     key.content,
                     key.grants
                 ],
-                |_| Ok(()),
+                |row| row.get::<_, String>(0),
             );
             found.optional().map(|found| found.is_some())
         })
     }
 
-    /// The newest yes to a script, whatever it held then.
-    pub(super) fn last(&self, key: &Key<'_>) -> Result<Option<Last>, Error> {
+    /// The newest yes to a script, for any content of its skill.
+    pub(super) fn last(&self, key: &Key<'_>) -> Result<Option<LastApproval>, Error> {
         self.read(None, |connection| {
             let found = connection.query_row(
                 "SELECT time, files, source, grants FROM approval
-                 WHERE world = ?1 AND skill = ?2 AND script = ?3 ORDER BY id DESC LIMIT 1",
-                params![key.world, key.skill, key.script.as_ref()],
+                 WHERE tenant = ?1 AND skill = ?2 AND script = ?3 ORDER BY id DESC LIMIT 1",
+                params![key.tenant, key.skill, key.script.as_ref()],
                 |row| {
                     let files: String = row.get(1)?;
                     let grants: String = row.get(3)?;
-                    Ok(Last {
+                    Ok(LastApproval {
                         time: row.get(0)?,
                         files: serde_json::from_str(&files).unwrap_or_default(),
                         source: row.get(2)?,
@@ -168,13 +192,13 @@ impl Store {
         let files = serde_json::to_string(files).unwrap_or_default();
         let source = source.filter(|source| source.len() <= MAX_SOURCE);
         let time = jiff::Timestamp::now().to_string();
-        let connection = self.open(Open::Make)?;
+        let connection = self.open(OpenMode::Create)?;
         let added = connection.execute(
             "INSERT OR REPLACE INTO approval
-             (world, skill, script, content, grants, files, source, answer, time)
+             (tenant, skill, script, content, grants, files, source, answer, time)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
             params![
-                key.world,
+                key.tenant,
                 key.skill,
                 key.script.as_ref(),
                 key.content,
@@ -188,16 +212,16 @@ impl Store {
         added.map(drop).map_err(|error| self.failed(&error))
     }
 
-    pub(super) fn list(&self) -> Result<Vec<Approved>, Error> {
+    pub(super) fn list(&self) -> Result<Vec<StoredApproval>, Error> {
         self.read(Vec::new(), |connection| {
             let mut rows = connection.prepare(
-                "SELECT id, world, skill, script, content, grants, time FROM approval ORDER BY id",
+                "SELECT id, tenant, skill, script, content, grants, time FROM approval ORDER BY id",
             )?;
             let rows = rows.query_map([], |row| {
                 let grants: String = row.get(5)?;
-                Ok(Approved {
+                Ok(StoredApproval {
                     id: row.get(0)?,
-                    world: row.get(1)?,
+                    tenant: row.get(1)?,
                     skill: row.get(2)?,
                     script: row.get(3)?,
                     content: row.get(4)?,
@@ -210,10 +234,10 @@ impl Store {
     }
 
     pub(super) fn revoke(&self, ids: &[i64]) -> Result<usize, Error> {
-        if !self.is_there()? {
+        if !self.exists()? {
             return Ok(0);
         }
-        let connection = self.open(Open::Existing)?;
+        let connection = self.open(OpenMode::Existing)?;
         let mut revoked = 0;
         for id in ids {
             let deleted = connection.execute("DELETE FROM approval WHERE id = ?1", [id]);
@@ -222,21 +246,21 @@ impl Store {
         Ok(revoked)
     }
 
-    /// Reads, or says what there is where nothing was ever approved.
+    /// Reads from the file; returns `nothing` if it does not exist.
     fn read<T>(
         &self,
         nothing: T,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, Error> {
-        if !self.is_there()? {
+        if !self.exists()? {
             return Ok(nothing);
         }
-        let connection = self.open(Open::Existing)?;
+        let connection = self.open(OpenMode::Existing)?;
         read(&connection).map_err(|error| self.failed(&error))
     }
 
-    /// Whether the file is there, and one that only its owner can have written.
-    fn is_there(&self) -> Result<bool, Error> {
+    /// Whether the file exists. Fails if another user could have written it.
+    fn exists(&self) -> Result<bool, Error> {
         let refuse = |why: &str, hint: String| Err(self.broken(why.into(), hint));
         let meta = match fs::symlink_metadata(&self.0) {
             Ok(meta) => meta,
@@ -245,32 +269,33 @@ impl Store {
         };
         let path = self.0.display();
         if !meta.is_file() {
-            return refuse("is not a file", format!("move `{path}` away"));
+            return refuse("it is not a regular file", format!("move `{path}` away"));
         }
         if meta.uid() != rustix::process::geteuid().as_raw() {
-            return refuse("belongs to another user", format!("move `{path}` away"));
+            return refuse("it belongs to another user", format!("move `{path}` away"));
         }
         if meta.mode() & 0o077 != 0 {
             return refuse(
-                "is open to other users, who may have written it",
-                format!("look at it with `skillrun approvals list` after chmod 600 `{path}`"),
+                "it is accessible to other users, who could have written it",
+                format!("run `chmod 600 {path}`, then check it with `skillrun approvals list`"),
             );
         }
         Ok(true)
     }
 
-    fn open(&self, how: Open) -> Result<Connection, Error> {
+    fn open(&self, mode: OpenMode) -> Result<Connection, Error> {
         let io = |error: io::Error| self.broken(crate::files::plain(&error), String::new());
-        if how == Open::Make && !self.is_there()? {
-            if let Some(folder) = self.0.parent() {
-                let mut make = fs::DirBuilder::new();
-                make.recursive(true)
+        if mode == OpenMode::Create && !self.exists()? {
+            if let Some(directory) = self.0.parent() {
+                let mut builder = fs::DirBuilder::new();
+                builder
+                    .recursive(true)
                     .mode(0o700)
-                    .create(folder)
+                    .create(directory)
                     .map_err(io)?;
             }
             let mut file = fs::OpenOptions::new();
-            // What SQLite makes beside it takes its rights from it.
+            // The files that SQLite creates next to it get the same mode.
             match file.write(true).create_new(true).mode(0o600).open(&self.0) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                     return Err(io(error));
@@ -283,16 +308,16 @@ impl Store {
             | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let failed = |error: rusqlite::Error| self.failed(&error);
         let connection = Connection::open_with_flags(&self.0, flags).map_err(failed)?;
-        connection.busy_timeout(PATIENCE).map_err(failed)?;
+        connection.busy_timeout(LOCK_TIMEOUT).map_err(failed)?;
         let version = || connection.pragma_query_value(None, "user_version", |row| row.get(0));
         if (0i64..VERSION).contains(&version().map_err(failed)?) {
-            // Two processes may come here at once; the second finds the tables.
+            // Two processes may get here at the same time; the second finds the tables.
             connection
                 .execute_batch("BEGIN IMMEDIATE")
                 .map_err(failed)?;
             match version().map_err(failed)? {
                 0 => connection.execute_batch(TABLES).map_err(failed)?,
-                1 => migrate(&connection).map_err(failed)?,
+                older @ 1..VERSION => migrate(&connection, older).map_err(failed)?,
                 _ => {}
             }
             connection.execute_batch("COMMIT").map_err(failed)?;
@@ -300,8 +325,10 @@ impl Store {
         match version().map_err(failed)? {
             VERSION => Ok(connection),
             newer => Err(self.broken(
-                format!("has the layout {newer}, which this version does not know"),
-                "use the skillrun that wrote it".into(),
+                format!(
+                    "it has schema version {newer}, which this version of skillrun does not support"
+                ),
+                "use the version of skillrun that wrote it".into(),
             )),
         }
     }
@@ -310,14 +337,14 @@ impl Store {
         let path = self.0.display();
         match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => self.broken(
-                "is held by another process".into(),
-                "find out which one holds it, and try again".into(),
+                "it is locked by another process".into(),
+                "try again when that process has finished".into(),
             ),
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => self.broken(
-                "is damaged".into(),
+                "it is damaged".into(),
                 format!(
-                    "`sqlite3 {path} .recover` may save what is in it; moved away, every script is asked \
-                     for again"
+                    "`sqlite3 {path} .recover` may recover its content; if you move the file away, every \
+                     script has to be approved again"
                 ),
             ),
             _ => self.broken(error.to_string(), String::new()),
@@ -338,9 +365,9 @@ impl Store {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Open {
+enum OpenMode {
     Existing,
-    Make,
+    Create,
 }
 
 #[cfg(test)]
@@ -348,7 +375,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_two_lists_of_grants_have_one_text() {
+    fn no_two_lists_of_grants_have_the_same_text() {
         let lists: [&[&str]; 6] = [
             &[],
             &[""],
@@ -368,11 +395,47 @@ mod tests {
     }
 
     #[test]
-    fn what_can_only_mean_one_thing_is_kept_from_an_older_file() {
+    fn a_damaged_table_approves_nothing_although_its_index_is_whole() {
+        use std::os::unix::fs::FileExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store(folder.path().join("approvals.db"));
+        let connection = store.open(OpenMode::Create).unwrap();
+        connection
+            .execute(
+                "INSERT INTO approval (tenant, skill, script, content, grants, files, answer, time)
+                 VALUES ('', 's', 'a', 'c', '[]', '{}', 'yes_once', 't')",
+                [],
+            )
+            .unwrap();
+        let root = "SELECT rootpage FROM sqlite_schema WHERE name = 'approval'";
+        let root: u32 = connection.query_row(root, [], |row| row.get(0)).unwrap();
+        let page: u32 = connection
+            .pragma_query_value(None, "page_size", |row| row.get(0))
+            .unwrap();
+        drop(connection);
+        let key = Key {
+            tenant: "",
+            skill: "s",
+            script: "a".into(),
+            content: "c",
+            grants: "[]",
+        };
+        assert!(store.contains(&key).unwrap());
+        let file = fs::OpenOptions::new().write(true).open(&store.0).unwrap();
+        let bytes = vec![0xff; page as usize];
+        file.write_all_at(&bytes, u64::from((root - 1) * page))
+            .unwrap();
+        assert!(store.contains(&key).is_err());
+    }
+
+    #[test]
+    fn unambiguous_approvals_of_an_older_file_are_kept() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store(folder.path().join("approvals.db"));
         let connection = Connection::open(&store.0).unwrap();
-        let old = TABLES.replace("user_version = 2", "user_version = 1");
+        let old = TABLES
+            .replace("user_version = 3", "user_version = 1")
+            .replace("tenant", "world");
         connection.execute_batch(&old).unwrap();
         for (script, grants) in [
             ("none", ""),
@@ -401,19 +464,19 @@ mod tests {
             kept,
             [(1, "none", String::new()), (2, "one", "write:/a".into())]
         );
-        let holds = |script: &'static str, grants: &[&str]| {
+        let contains = |script: &'static str, grants: &[&str]| {
             let grants: Vec<String> = grants.iter().map(|&grant| grant.to_owned()).collect();
             let key = Key {
-                world: "",
+                tenant: "",
                 skill: "s",
                 script: script.into(),
                 content: "c",
                 grants: &encoded(&grants),
             };
-            store.holds(&key).unwrap()
+            store.contains(&key).unwrap()
         };
-        assert!(holds("none", &[]) && holds("one", &["write:/a"]));
-        assert!(!holds("two", &["read:/a", "write:/b"]));
-        assert!(!holds("two", &["read:/a\nwrite:/b"]));
+        assert!(contains("none", &[]) && contains("one", &["write:/a"]));
+        assert!(!contains("two", &["read:/a", "write:/b"]));
+        assert!(!contains("two", &["read:/a\nwrite:/b"]));
     }
 }

@@ -1,15 +1,15 @@
-//! What is recorded: the fields of a line, but for its place in the chain.
+//! The fields of a line, except its position in the chain.
 
-use super::chain::LineHash;
+use super::chain::{LineHash, NewHead};
 use crate::decision::Permit;
 use crate::outcome::{Isolation, Outcome, Status};
 use serde::Serialize;
 
-/// Characters of the arguments that are recorded.
+/// Maximum characters of the arguments.
 const ARGUMENT_CHARS: usize = 256;
-/// Characters of a name, which may be anything that an agent wrote.
+/// Maximum characters of a name, which may be anything that an agent wrote.
 const NAME_CHARS: usize = 1024;
-/// Characters of a reason, which may repeat such names.
+/// Maximum characters of a reason, which may repeat such names.
 const REASON_CHARS: usize = 4096;
 /// The version of the line format.
 const VERSION: u8 = 1;
@@ -17,12 +17,14 @@ const VERSION: u8 = 1;
 /// What happened to a request or a run.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Happened {
+pub(crate) enum EventKind {
     Refused,
     Approved,
     Started,
     Finished,
     Aborted,
+    /// The log had lines, but its head was missing, unreadable or from an older version.
+    NewHead,
 }
 
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -33,7 +35,7 @@ enum Level {
     Error,
 }
 
-/// One line of the log, at its place in the chain.
+/// One line of the log, with its position in the chain.
 #[derive(Serialize)]
 struct Line<'a> {
     v: u8,
@@ -43,20 +45,20 @@ struct Line<'a> {
     previous: Option<LineHash>,
 }
 
-/// How the line with the number `seq` begins: what is left of one that was cut short.
-pub(super) fn beginning(seq: u64) -> String {
+/// How line number `seq` begins. A line that was cut short starts with this.
+pub(super) fn line_prefix(seq: u64) -> String {
     format!("{{\"v\":{VERSION},\"seq\":{seq},\"time\":\"")
 }
 
-/// What a line says, but for its place in the chain.
+/// The content of a line, except its position in the chain.
 #[derive(Debug, Serialize)]
 pub(crate) struct Event<'a> {
     time: String,
-    event: Happened,
+    event: EventKind,
     level: Level,
     run_id: &'a str,
-    world: &'a str,
-    chat: &'a str,
+    tenant: &'a str,
+    session: &'a str,
     skill: String,
     script: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,24 +69,26 @@ pub(crate) struct Event<'a> {
     grants: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    head: Option<NewHead>,
     #[serde(flatten)]
     answered: Option<Answered<'a>>,
     #[serde(flatten)]
-    ending: Option<Ending<'a>>,
+    result: Option<RunResult<'a>>,
 }
 
-/// What a person was asked, and said.
+/// A question and the answer that a person gave.
 #[derive(Debug, Serialize)]
 struct Answered<'a> {
     question: &'a str,
     answer: &'a str,
-    /// Of all that the skill held.
+    /// The hash of everything in the skill.
     content_hash: Option<&'a str>,
     workspace: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
-struct Ending<'a> {
+struct RunResult<'a> {
     exit_code: i32,
     status: &'static str,
     signal: Option<&'a str>,
@@ -97,11 +101,11 @@ struct Ending<'a> {
     warnings: &'a [String],
 }
 
-/// Who asked, for the record.
-pub(crate) struct Asked<'a> {
+/// The request that an event is about.
+pub(crate) struct RunInfo<'a> {
     pub(crate) run_id: &'a str,
-    pub(crate) world: &'a str,
-    pub(crate) chat: &'a str,
+    pub(crate) tenant: &'a str,
+    pub(crate) session: &'a str,
     pub(crate) skill: &'a str,
     pub(crate) script: &'a str,
     pub(crate) args: &'a [String],
@@ -109,31 +113,55 @@ pub(crate) struct Asked<'a> {
 }
 
 impl<'a> Event<'a> {
-    fn new(event: Happened, asked: &Asked<'a>) -> Self {
+    fn new(event: EventKind, run: &RunInfo<'a>) -> Self {
         Self {
             time: jiff::Timestamp::now().to_string(),
             event,
             level: Level::Info,
-            run_id: asked.run_id,
-            world: asked.world,
-            chat: asked.chat,
-            skill: cut(asked.skill, NAME_CHARS),
-            script: cut(asked.script, NAME_CHARS),
+            run_id: run.run_id,
+            tenant: run.tenant,
+            session: run.session,
+            skill: truncate(run.skill, NAME_CHARS),
+            script: truncate(run.script, NAME_CHARS),
             script_path: None,
             script_hash: None,
-            arguments: shorten(asked.args),
-            grants: asked.grants.iter().map(ToString::to_string).collect(),
+            arguments: join_arguments(run.args),
+            grants: run.grants.iter().map(ToString::to_string).collect(),
             reason: None,
+            head: None,
             answered: None,
-            ending: None,
+            result: None,
         }
     }
 
-    pub(crate) fn refused(asked: &Asked<'a>, reason: String) -> Self {
+    pub(crate) fn refused(run: &RunInfo<'a>, reason: String) -> Self {
         Self {
             level: Level::Warning,
-            reason: Some(cut(&reason, REASON_CHARS)),
-            ..Self::new(Happened::Refused, asked)
+            reason: Some(truncate(&reason, REASON_CHARS)),
+            ..Self::new(EventKind::Refused, run)
+        }
+    }
+
+    /// A new head was created for the log.
+    pub(super) fn new_head(why: NewHead) -> Self {
+        let level = match why.is_update() {
+            true => Level::Warning,
+            false => Level::Error,
+        };
+        let no_run = RunInfo {
+            run_id: "",
+            tenant: "",
+            session: "",
+            skill: "",
+            script: "",
+            args: &[],
+            grants: &[],
+        };
+        Self {
+            level,
+            reason: Some(why.reason().to_owned()),
+            head: Some(why),
+            ..Self::new(EventKind::NewHead, &no_run)
         }
     }
 
@@ -143,21 +171,21 @@ impl<'a> Event<'a> {
             answered: Some(Answered {
                 question,
                 answer,
-                content_hash: permit.approved.as_deref(),
+                content_hash: permit.approved_content.as_deref(),
                 workspace: permit.workspace_path(),
             }),
-            ..Self::of_permit(Happened::Approved, permit)
+            ..Self::of_permit(EventKind::Approved, permit)
         }
     }
 
     pub(crate) fn started(permit: &'a Permit) -> Self {
-        Self::of_permit(Happened::Started, permit)
+        Self::of_permit(EventKind::Started, permit)
     }
 
     pub(crate) fn aborted(permit: &'a Permit) -> Self {
         Self {
             level: Level::Warning,
-            ..Self::of_permit(Happened::Aborted, permit)
+            ..Self::of_permit(EventKind::Aborted, permit)
         }
     }
 
@@ -167,7 +195,7 @@ impl<'a> Event<'a> {
             _ if outcome.warnings.is_empty() => Level::Info,
             _ => Level::Warning,
         };
-        let ending = Ending {
+        let result = RunResult {
             exit_code: outcome.exit_code,
             status: outcome.status.word(),
             signal: outcome.signal.as_deref(),
@@ -181,12 +209,12 @@ impl<'a> Event<'a> {
         };
         Self {
             level,
-            ending: Some(ending),
-            ..Self::of_permit(Happened::Finished, permit)
+            result: Some(result),
+            ..Self::of_permit(EventKind::Finished, permit)
         }
     }
 
-    /// The line's bytes without a newline, at its place in the chain.
+    /// The bytes of the line at this position in the chain, without a newline.
     pub(super) fn line(
         &self,
         seq: u64,
@@ -200,31 +228,31 @@ impl<'a> Event<'a> {
         })
     }
 
-    fn of_permit(event: Happened, permit: &'a Permit) -> Self {
+    fn of_permit(event: EventKind, permit: &'a Permit) -> Self {
         Self {
             script_path: Some(permit.script_path().display().to_string()),
             script_hash: Some(permit.script_hash()),
-            ..Self::new(event, &permit.asked())
+            ..Self::new(event, &permit.run_info())
         }
     }
 }
 
-/// A text, cut visibly where it is too long.
-fn cut(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
+/// Truncates a text that is too long, and marks the cut with `…`.
+fn truncate(text: &str, max_chars: usize) -> String {
+    match text.char_indices().nth(max_chars) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
 }
 
-/// The arguments as one line, cut at 256 characters.
-fn shorten(args: &[String]) -> String {
+/// The arguments as one line, truncated to 256 characters.
+fn join_arguments(args: &[String]) -> String {
     let mut all = String::new();
     for arg in args {
         if !all.is_empty() {
             all.push(' ');
         }
-        // A long argument is cut before it is copied: it may be megabytes.
+        // Truncated before it is copied: an argument may be megabytes long.
         all.extend(arg.chars().take(ARGUMENT_CHARS + 1));
         if all.chars().count() > ARGUMENT_CHARS {
             return all.chars().take(ARGUMENT_CHARS).chain(['…']).collect();

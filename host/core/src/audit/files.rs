@@ -1,6 +1,6 @@
-//! The files of a log: the one that is written, the parts it was rotated into, and the head.
+//! The files of a log: the live file, the parts it was rotated into, the head and the lock.
 //!
-//! `audit.jsonl` has `audit.head` and `audit.lock` beside it and `audit-<number of the first line>.jsonl` before it.
+//! For `audit.jsonl` these are `audit.head`, `audit.lock` and the parts `audit-<number of the first line>.jsonl`.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
@@ -10,16 +10,16 @@ use std::path::{Path, PathBuf};
 
 const EXTENSION: &str = "jsonl";
 
-/// The file that remembers the newest line of a log.
+/// The path of the head, which records the newest line of a log.
 pub(super) fn head_of(log: &Path) -> PathBuf {
     match log.extension() {
         Some(extension) if extension == EXTENSION => log.with_extension("head"),
-        // Two logs that differ in their extension have two heads.
+        // Logs that differ only in their extension must not share a head.
         _ => with_suffix(log, OsStr::new(".audit-head")),
     }
 }
 
-/// The file that writers of a log hold one after the other.
+/// The path of the lock file, which one writer holds at a time.
 pub(super) fn lock_of(log: &Path) -> PathBuf {
     match log.extension() {
         Some(extension) if extension == EXTENSION => log.with_extension("lock"),
@@ -27,14 +27,14 @@ pub(super) fn lock_of(log: &Path) -> PathBuf {
     }
 }
 
-/// The name for a part whose first line has the number `first`; `again` counts the names that were
+/// The path of a part whose first line has the number `first`; `attempt` counts the names that were
 /// taken.
-pub(super) fn part_of(log: &Path, first: u64, again: u32) -> PathBuf {
+pub(super) fn part_of(log: &Path, first: u64, attempt: u32) -> PathBuf {
     let (stem, extension) = split(log);
     let mut name = stem.to_owned();
     name.push(format!("-{first}"));
-    if again > 0 {
-        name.push(format!(".{again}"));
+    if attempt > 0 {
+        name.push(format!(".{attempt}"));
     }
     if let Some(extension) = extension {
         name.push(".");
@@ -43,14 +43,14 @@ pub(super) fn part_of(log: &Path, first: u64, again: u32) -> PathBuf {
     log.with_file_name(name)
 }
 
-/// The parts of a log that are there, the oldest first.
+/// The existing parts of a log, the oldest first.
 pub(super) fn parts_of(log: &Path) -> io::Result<Vec<PathBuf>> {
-    let folder = match log.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
+    let directory = match log.parent() {
+        Some(directory) if !directory.as_os_str().is_empty() => directory,
         _ => Path::new("."),
     };
     let mut parts = Vec::new();
-    let entries = match folder.read_dir() {
+    let entries = match directory.read_dir() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(vec![]),
         entries => entries?,
     };
@@ -67,17 +67,17 @@ pub(super) fn parts_of(log: &Path) -> io::Result<Vec<PathBuf>> {
 /// The numbers in the name of a part of `log`.
 fn part_number(log: &Path, path: &Path) -> Option<(u64, u32)> {
     let (stem, extension) = split(log);
-    let (name, its) = split(path);
-    if extension != its {
+    let (name, other_extension) = split(path);
+    if extension != other_extension {
         return None;
     }
     let name = name.to_str()?.strip_prefix(stem.to_str()?)?;
     let numbers = name.strip_prefix('-')?;
-    let (first, again) = match numbers.split_once('.') {
-        Some((first, again)) => (first.parse().ok()?, again.parse().ok()?),
+    let (first, attempt) = match numbers.split_once('.') {
+        Some((first, attempt)) => (first.parse().ok()?, attempt.parse().ok()?),
         None => (numbers.parse().ok()?, 0),
     };
-    (part_of(log, first, again).file_name() == path.file_name()).then_some((first, again))
+    (part_of(log, first, attempt).file_name() == path.file_name()).then_some((first, attempt))
 }
 
 /// The name without its extension, and the extension.
@@ -94,32 +94,32 @@ fn with_suffix(path: &Path, suffix: &OsStr) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Opens a file of the log to append to it, and makes it and its folder, for their owner alone.
+/// Opens a log to append to it. Creates it and its directory, accessible to their owner only.
 pub(super) fn open_log(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true);
     open_own(&mut options, path, 0o600)
 }
 
-/// Opens the head to be rewritten in place, and makes it and its folder.
+/// Opens the head to rewrite it in place. Creates it and its directory.
 pub(super) fn open_head(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true);
-    open_own(&mut options, path, 0o600).map_err(|error| named("head", path, error))
+    open_own(&mut options, path, 0o600).map_err(|error| with_name("head", path, error))
 }
 
-/// Opens the file to be held, and makes it. It can be opened by nobody who may not write it: a script that may read
-/// the folder could hold it otherwise, and keep everybody from writing.
+/// Opens the lock file, and creates it. It is write-only: otherwise a script that may read the directory could open
+/// and hold it, and block every writer.
 pub(super) fn open_lock(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true);
-    open_own(&mut options, path, 0o200).map_err(|error| named("lock", path, error))
+    open_own(&mut options, path, 0o200).map_err(|error| with_name("lock", path, error))
 }
 
-/// An error about a file beside the log, which its message names.
-fn named(what: &str, path: &Path, error: io::Error) -> io::Error {
+/// Adds the name of a file next to the log to an error.
+fn with_name(what: &str, path: &Path, error: io::Error) -> io::Error {
     match error.kind() {
-        // The folder is at fault, and the log's name tells as much.
+        // The directory is the cause, and the message names the log in it.
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => error,
         kind => {
             let why = crate::files::plain(&error);
@@ -128,58 +128,55 @@ fn named(what: &str, path: &Path, error: io::Error) -> io::Error {
     }
 }
 
-/// Opens a file to read it, if it is one.
+/// Opens a regular file to read it.
 pub(super) fn open_read(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new()
         .read(true)
         .custom_flags(NONBLOCK)
         .open(path)?;
     if !file.metadata()?.is_file() {
-        return Err(io::Error::other("is not a file"));
+        return Err(io::Error::other("it is not a regular file"));
     }
     Ok(file)
 }
 
-/// A FIFO in a file's place would otherwise block the run before it starts.
+/// A FIFO instead of a file would otherwise block the run before it starts.
 const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-/// A link in a file's place would lead the record elsewhere, or nowhere.
+/// A link instead of a file would redirect the log elsewhere, or nowhere.
 const NOFOLLOW: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
 
-/// Opens a file that is ours, and makes it. A device would take lines and keep none, and what others may write proves
-/// nothing.
+/// Opens or creates a file that belongs to us. A device would accept lines and keep none, and a file that other users
+/// can write proves nothing.
 fn open_own(options: &mut OpenOptions, path: &Path, mode: u32) -> io::Result<File> {
-    let file = open_made(options, path, mode).map_err(|error| match error.raw_os_error() {
+    let file = open_or_create(options, path, mode).map_err(|error| match error.raw_os_error() {
         Some(errno) if errno == rustix::io::Errno::LOOP.raw_os_error() => {
-            io::Error::other("is a symbolic link, not a file of its own")
+            io::Error::other("it is a symbolic link, not a regular file")
         }
         _ => error,
     })?;
     let meta = file.metadata()?;
-    let own = rustix::process::geteuid().as_raw();
     let why = if !meta.is_file() {
-        "is not a regular file"
-    } else if meta.uid() != own && meta.uid() != 0 {
-        "belongs to another user"
-    } else if meta.mode() & 0o022 != 0 {
-        "may be written by other users"
+        "it is not a regular file".to_owned()
+    } else if let Some(other) = crate::ownership::other_writer(&meta) {
+        format!("it {other}")
     } else if meta.nlink() > 1 {
-        "has another name elsewhere (a hard link)"
+        "it has more than one hard link".to_owned()
     } else {
         return Ok(file);
     };
     Err(io::Error::other(why))
 }
 
-fn open_made(options: &mut OpenOptions, path: &Path, mode: u32) -> io::Result<File> {
+fn open_or_create(options: &mut OpenOptions, path: &Path, mode: u32) -> io::Result<File> {
     use std::os::unix::fs::DirBuilderExt as _;
     options.mode(mode).custom_flags(NONBLOCK | NOFOLLOW);
     match options.open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let folder = path.parent().ok_or(error)?;
+            let directory = path.parent().ok_or(error)?;
             std::fs::DirBuilder::new()
                 .recursive(true)
                 .mode(0o700)
-                .create(folder)?;
+                .create(directory)?;
             options.open(path)
         }
         other => other,
@@ -192,8 +189,8 @@ mod tests {
 
     #[test]
     fn parts_are_found_in_the_order_of_their_numbers() {
-        let folder = tempfile::tempdir().unwrap();
-        let log = folder.path().join("audit.jsonl");
+        let directory = tempfile::tempdir().unwrap();
+        let log = directory.path().join("audit.jsonl");
         let names = [
             "audit-1.jsonl",
             "audit-20.jsonl",
@@ -212,11 +209,11 @@ mod tests {
             "audit-20.0.jsonl",
         ];
         for name in names.iter().chain(&others) {
-            std::fs::write(folder.path().join(name), "").unwrap();
+            std::fs::write(directory.path().join(name), "").unwrap();
         }
         let found = parts_of(&log).unwrap();
-        assert_eq!(found, names.map(|name| folder.path().join(name)));
-        let nowhere = parts_of(&folder.path().join("no/audit.jsonl"));
+        assert_eq!(found, names.map(|name| directory.path().join(name)));
+        let nowhere = parts_of(&directory.path().join("no/audit.jsonl"));
         assert!(nowhere.unwrap().is_empty());
     }
 

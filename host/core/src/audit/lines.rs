@@ -1,19 +1,18 @@
-//! Reading lines one by one, in bounded memory, whatever the file holds.
+//! Reads lines one by one in bounded memory, whatever the file contains.
 
 use super::chain::LineHash;
 use sha2::{Digest as _, Sha256};
 use std::io::{self, BufRead, BufReader, Read, Take};
 
-/// A longer line is neither written nor loaded: a thousand grants with long paths take a few hundred
-/// KiB.
-pub(super) const LONGEST: usize = 16 << 20;
+/// Longer lines are neither written nor loaded. A thousand grants with long paths take a few hundred KiB.
+pub(super) const MAX_LINE_BYTES: usize = 16 << 20;
 
 /// One line of a file.
 pub(super) struct Line<'a> {
-    /// Its bytes without the newline; `None` if it is longer than [`LONGEST`].
+    /// The bytes without the newline; `None` if it is longer than [`MAX_LINE_BYTES`].
     pub(super) bytes: Option<&'a [u8]>,
     pub(super) hash: LineHash,
-    /// Whether a newline ends it.
+    /// Whether it ends with a newline.
     pub(super) ended: bool,
 }
 
@@ -34,12 +33,12 @@ impl<R: Read> Lines<R> {
 
     pub(super) fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         self.line.clear();
-        let most = LONGEST as u64 + 1;
-        if self.read(most)? == 0 {
+        let limit = MAX_LINE_BYTES as u64 + 1;
+        if self.read(limit)? == 0 {
             return Ok(None);
         }
-        if self.line.len() as u64 == most && self.line.last() != Some(&b'\n') {
-            return self.long().map(Some);
+        if self.line.len() as u64 == limit && self.line.last() != Some(&b'\n') {
+            return self.hash_long_line().map(Some);
         }
         let ended = self.line.pop_if(|byte| *byte == b'\n').is_some();
         let bytes = self.line.as_slice();
@@ -50,8 +49,8 @@ impl<R: Read> Lines<R> {
         }))
     }
 
-    /// Goes to the end of a line that is too long, piece by piece.
-    fn long(&mut self) -> io::Result<Line<'_>> {
+    /// Hashes a line that is too long, piece by piece.
+    fn hash_long_line(&mut self) -> io::Result<Line<'_>> {
         let mut hasher = Sha256::new();
         let mut ended = false;
         while !self.line.is_empty() {
@@ -66,13 +65,13 @@ impl<R: Read> Lines<R> {
         }
         Ok(Line {
             bytes: None,
-            hash: LineHash::of_stream(hasher),
+            hash: LineHash::from_hasher(hasher),
             ended,
         })
     }
 
-    fn read(&mut self, most: u64) -> io::Result<usize> {
-        let mut piece = self.reader.by_ref().take(most);
+    fn read(&mut self, limit: u64) -> io::Result<usize> {
+        let mut piece = self.reader.by_ref().take(limit);
         piece.read_until(b'\n', &mut self.line)
     }
 }
@@ -91,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_split_at_newlines_alone() {
+    fn lines_are_split_at_newlines_only() {
         let line = |text: &[u8], ended| (Some(text.to_vec()), LineHash::of(text), ended);
         assert_eq!(all(b""), []);
         assert_eq!(all(b"\n"), [line(b"", true)]);
@@ -103,7 +102,11 @@ mod tests {
 
     #[test]
     fn a_line_beyond_the_limit_is_hashed_and_not_kept() {
-        for (length, kept) in [(LONGEST, true), (LONGEST + 1, false), (2 * LONGEST, false)] {
+        for (length, kept) in [
+            (MAX_LINE_BYTES, true),
+            (MAX_LINE_BYTES + 1, false),
+            (2 * MAX_LINE_BYTES, false),
+        ] {
             for end in ["", "\n", "\nnext\n"] {
                 let text = vec![b'x'; length];
                 let lines = all(&[&text, end.as_bytes()].concat());

@@ -1,20 +1,26 @@
-//! Appending a line to a file.
+//! Appends a line to a log file.
 //!
-//! The lock is on a file of its own, not on the log: a log that is renamed while a writer waits would leave two
-//! writers with a lock each, and whoever may read a log could hold it. A killed writer leaves, at most, one line (whole or
-//! cut short) beyond the newest one; the head has announced it, the next writer counts it in, and the chain goes on.
-//! Lines that were not announced are somebody else's: the chain goes on from the newest line, around them, and `audit
-//! verify` names them ever after. Nothing stops because of them: who can append a line could otherwise stop every run.
+//! The lock is a file of its own, not the log: if the log were renamed while a writer waits, two writers would hold a
+//! lock each, and any process that may read the log could hold its lock. A killed writer leaves at most one line after
+//! the newest one, complete or cut short. The head records that line as pending, so the next writer adds it to the chain
+//! and continues. Any other line after the newest one is foreign: the chain skips it, and `audit verify` reports it from
+//! then on. Foreign lines stop nothing, because otherwise any process that can append a line could stop every run.
 //!
-//! Nothing is synced to the disk. That would cost a run more than everything else it does, and what
-//! it would add is only that the last lines survive a power failure; the scripts they tell of do not
-//! either. Lines lost so are found by `audit verify`, as removed ones are; and if the head lost more than the log, the
-//! lines it lost cannot be told from those of somebody else.
+//! If a log has lines but no usable head, the chain continues from its last line: runs must not stop. The first line
+//! after that is `new_head`, so that the loss of the head stays in the chain and `audit verify` reports it. A log
+//! without lines and without a head is a new one.
+//!
+//! Nothing is synced to disk. Syncing would cost more than everything else a run does, and its only benefit is that the
+//! last lines survive a power failure; the scripts that they record do not survive it either. `audit verify` reports
+//! lines lost in this way like removed ones. If the head lost more than the log, the lines that it lost cannot be
+//! distinguished from foreign ones.
 
-use super::chain::{Head, LineHash, Link, Pending, Place};
+use super::chain::{Head, LineHash, Link, NewHead, Pending, Position, StoredHead};
 use super::event::Event;
-use super::files::{head_of, lock_of, open_head, open_lock, open_log, part_of};
-use super::lines::{LONGEST, Lines};
+use super::files::{
+    head_of, lock_of, open_head, open_lock, open_log, open_read, part_of, parts_of,
+};
+use super::lines::{Lines, MAX_LINE_BYTES};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::File;
 use std::io::{self, Seek as _, Write as _};
@@ -22,26 +28,27 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long a log may be held by others. A line takes some microseconds; thousands of writers fit in.
-const WAIT: Duration = Duration::from_secs(3);
-/// How long the waiting sleep between two tries, at most.
-const NAP: Duration = Duration::from_millis(2);
-/// Names tried for a part; they are taken only if somebody put files there.
-const NAMES: u32 = 100;
+/// How long to wait for other writers. A line takes some microseconds, so thousands of writers fit in.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(3);
+/// The longest delay between two attempts to lock.
+const MAX_RETRY_DELAY: Duration = Duration::from_millis(2);
+/// Names to try for a part. They are taken only if another program created files with these names.
+const MAX_PART_NAMES: u32 = 100;
 
-/// Fails if no line could be written now.
-pub(super) fn probe(path: &Path) -> io::Result<()> {
+/// Fails if a line cannot be written now.
+pub(super) fn check_writable(path: &Path) -> io::Result<()> {
     open_head(&head_of(path))?;
     open_lock(&lock_of(path))?;
     open_log(path).map(drop)
 }
 
-/// Appends one line, in a new file if this one has `rotate_at` bytes or more.
+/// Appends one line; rotates the file first if it has `rotate_at` bytes or more.
 pub(super) fn append(path: &Path, rotate_at: u64, event: &Event<'_>) -> io::Result<()> {
-    let Held { head: held, .. } = &lock(path)?;
+    let locked = lock(path)?;
+    let head_file = &locked.head;
     let mut log = open_log(path)?;
-    let known = Head::read(held)?;
-    let mut head = position(&mut log, known)?;
+    let stored = Head::read(head_file)?;
+    let (mut head, new_head) = current_head(path, &mut log, stored)?;
     if head.length >= rotate_at && head.length > 0 && rotate(path, head.first)? {
         log = open_log(path)?;
         head.length = 0;
@@ -49,115 +56,175 @@ pub(super) fn append(path: &Path, rotate_at: u64, event: &Event<'_>) -> io::Resu
     if head.length == 0 {
         head.first = head.newest.seq.saturating_add(1);
     }
+    if let Some(why) = new_head {
+        write(&mut log, head_file, &mut head, &Event::new_head(why))?;
+    }
+    write(&mut log, head_file, &mut head, event)
+}
+
+/// Writes the line that follows `head`, and updates the head.
+fn write(log: &mut File, head_file: &File, head: &mut Head, event: &Event<'_>) -> io::Result<()> {
     let seq = head.newest.seq.saturating_add(1);
     let mut line = event.line(seq, head.previous())?;
     let hash = LineHash::of(&line);
-    if line.len() > LONGEST {
+    if line.len() > MAX_LINE_BYTES {
         let why = format!("a line of {} bytes is too long", line.len());
         return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     }
-    // Whoever comes after a killed writer takes this line for ours, and no other.
+    // If this writer is killed, the next one accepts this line and no other.
     head.pending = Pending::Line(hash, line.len() as u64);
-    head.write(held)?;
+    head.write(head_file)?;
     line.push(b'\n');
     if let Err(error) = log.write_all(&line) {
-        // What fitted on the disk; if it stays, the next writer ends it.
+        // Remove what fitted on the disk. If that fails, the next writer ends the line.
         if log.set_len(head.length).is_ok() {
             head.pending = Pending::None;
-            let _ = head.write(held);
+            let _ = head.write(head_file);
         }
         return Err(error);
     }
     head.newest = Link { seq, hash };
     head.length += line.len() as u64;
     head.pending = Pending::None;
-    head.write(held)
+    head.write(head_file)
 }
 
-/// The right to write to a log, and its head.
-pub(super) struct Held {
+/// The exclusive right to write to a log, and its head file.
+pub(super) struct LockedLog {
     head: File,
-    /// Locked for as long as it is open.
+    /// Locked as long as it is open.
     _lock: File,
 }
 
-/// Waits for the right to write to a log.
-pub(super) fn lock(path: &Path) -> io::Result<Held> {
+/// Locks a log for writing.
+pub(super) fn lock(path: &Path) -> io::Result<LockedLog> {
     let name = lock_of(path);
-    let until = Instant::now() + WAIT;
+    let deadline = lock_deadline();
     loop {
         let lock = open_lock(&name)?;
-        wait(&lock, FlockOperation::NonBlockingLockExclusive, until)?;
-        // One that was removed meanwhile is locked by nobody else.
+        wait_for_lock(&lock, FlockOperation::NonBlockingLockExclusive, deadline)?;
+        // A lock file that was removed in the meantime excludes no other writer.
         if is_at(&lock, &name)? {
             let head = open_head(&head_of(path))?;
-            return Ok(Held { head, _lock: lock });
+            return Ok(LockedLog { head, _lock: lock });
         }
     }
 }
 
-/// Waits for a lock until then.
-pub(super) fn wait(file: &File, operation: FlockOperation, until: Instant) -> io::Result<()> {
-    let mut nap = Duration::from_micros(20);
+/// Waits for a lock until the deadline.
+pub(super) fn wait_for_lock(
+    file: &File,
+    operation: FlockOperation,
+    deadline: Instant,
+) -> io::Result<()> {
+    let mut delay = Duration::from_micros(20);
     loop {
         match flock(file, operation) {
             Ok(()) => return Ok(()),
             Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
-        if Instant::now() >= until {
-            let why = format!("somebody else has held it for {}s", WAIT.as_secs());
+        if Instant::now() >= deadline {
+            let why = format!(
+                "another process has held the lock for {}s",
+                LOCK_TIMEOUT.as_secs()
+            );
             return Err(io::Error::new(io::ErrorKind::TimedOut, why));
         }
-        std::thread::sleep(nap);
-        nap = (nap * 2).min(NAP);
+        std::thread::sleep(delay);
+        delay = (delay * 2).min(MAX_RETRY_DELAY);
     }
 }
 
-/// When a wait that begins now is over.
-pub(super) fn deadline() -> Instant {
-    Instant::now() + WAIT
+/// When a wait for the lock that starts now times out.
+pub(super) fn lock_deadline() -> Instant {
+    Instant::now() + LOCK_TIMEOUT
 }
 
+/// Whether `path` still names this file.
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
-    let is = file.metadata()?;
+    let own = file.metadata()?;
     match path.metadata() {
-        Ok(there) => Ok((there.dev(), there.ino()) == (is.dev(), is.ino())),
+        Ok(found) => Ok((found.dev(), found.ino()) == (own.dev(), own.ino())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     }
 }
 
-/// Where the next line goes: what the head says, brought up to the file as it is.
-fn position(log: &mut File, head: Option<Head>) -> io::Result<Head> {
+/// The head that the next line follows: the stored one, updated to the current length of the file. Also returns why a
+/// new head has to be created, if it has to.
+fn current_head(
+    path: &Path,
+    log: &mut File,
+    stored: StoredHead,
+) -> io::Result<(Head, Option<NewHead>)> {
     let length = log.metadata()?.len();
-    let mut head = match head {
-        Some(known) if known.length == length => return Ok(known),
-        Some(known) if known.length < length && ends_at(log, known.length)? => {
-            match announced(log, &known, length)? {
+    let known = match stored {
+        StoredHead::Valid(head) => head,
+        StoredHead::Absent => return recover(path, log, length, NewHead::Missing),
+        StoredHead::Unreadable => return recover(path, log, length, NewHead::Unreadable),
+    };
+    let older = (known.pending == Pending::NotRecorded).then_some(NewHead::Older);
+    let mut head = match known {
+        known if known.length == length => return Ok((known, older)),
+        known if known.length < length && ends_at(log, known.length)? => {
+            match pending_line(log, &known, length)? {
                 Some(newest) => Head {
                     newest,
                     length,
                     ..known
                 },
-                // Somebody else's: the chain goes on without them.
+                // Foreign lines: the chain continues without them.
                 None => Head { length, ..known },
             }
         }
-        // Emptied, moved away or cut off: the chain goes on all the same, and the gap can be seen.
-        Some(known) => Head { length, ..known },
-        None => count(log, length)?,
+        // Truncated or moved away: the chain continues, and the gap stays visible.
+        known => Head { length, ..known },
     };
+    end_line(log, &mut head)?;
+    Ok((head, older))
+}
+
+/// Appends the newline that the writer of the last line could not write.
+fn end_line(log: &mut File, head: &mut Head) -> io::Result<()> {
     if !ends_at(log, head.length)? {
         log.write_all(b"\n")?;
         head.length += 1;
     }
-    Ok(head)
+    Ok(())
 }
 
-/// Whether a line ends at this place.
-fn ends_at(log: &File, place: u64) -> io::Result<bool> {
-    let Some(before) = place.checked_sub(1) else {
+/// Creates a head for a log that has lost it, or that is older than heads. The reason is `None` for a new log.
+fn recover(
+    path: &Path,
+    log: &mut File,
+    length: u64,
+    why: NewHead,
+) -> io::Result<(Head, Option<NewHead>)> {
+    if length > 0 {
+        let (mut head, chained) = read_head(log, length)?;
+        end_line(log, &mut head)?;
+        // A log with a chain had a head once.
+        let why = match (chained, why) {
+            (false, NewHead::Missing) => NewHead::Unchained,
+            (_, why) => why,
+        };
+        return Ok((head, Some(why)));
+    }
+    // The log may have been rotated before the head was lost.
+    let Some(part) = parts_of(path)?.pop() else {
+        let unreadable = matches!(why, NewHead::Unreadable).then_some(why);
+        return Ok((Head::empty(), unreadable));
+    };
+    let mut part = open_read(&part)?;
+    let length = part.metadata()?.len();
+    let (head, _) = read_head(&mut part, length)?;
+    Ok((Head { length: 0, ..head }, Some(why)))
+}
+
+/// Whether a line ends at this offset.
+fn ends_at(log: &File, offset: u64) -> io::Result<bool> {
+    let Some(before) = offset.checked_sub(1) else {
         return Ok(true);
     };
     let mut byte = [0];
@@ -165,8 +232,8 @@ fn ends_at(log: &File, place: u64) -> io::Result<bool> {
     Ok(byte == *b"\n")
 }
 
-/// The one line beyond what the head knows, if it is all there is and the head announced it.
-fn announced(log: &mut File, head: &Head, length: u64) -> io::Result<Option<Link>> {
+/// The line after the newest one, if it is the only one and the pending one.
+fn pending_line(log: &mut File, head: &Head, length: u64) -> io::Result<Option<Link>> {
     log.seek(io::SeekFrom::Start(head.length))?;
     let mut lines = Lines::new(&mut *log, length - head.length);
     let Some(line) = lines.next()? else {
@@ -176,23 +243,25 @@ fn announced(log: &mut File, head: &Head, length: u64) -> io::Result<Option<Link
         return Ok(None);
     };
     let hash = line.hash;
-    let is_announced = head.pending.announces(bytes, hash);
-    let is_alone = lines.next()?.is_none();
+    let is_pending = head.pending.matches(bytes, hash);
+    let is_last = lines.next()?.is_none();
     let seq = head.newest.seq.saturating_add(1);
-    Ok((is_announced && is_alone).then_some(Link { seq, hash }))
+    Ok((is_pending && is_last).then_some(Link { seq, hash }))
 }
 
-/// Counts the lines of a log that has no head, because it was begun before there was one, or lost it.
-fn count(log: &mut File, length: u64) -> io::Result<Head> {
+/// Reads all lines of a file to find its head. Also returns whether any line has a number.
+fn read_head(log: &mut File, length: u64) -> io::Result<(Head, bool)> {
     log.seek(io::SeekFrom::Start(0))?;
     let mut lines = Lines::new(&mut *log, length);
-    let mut head = Head::start();
-    let mut first = true;
+    let mut head = Head::empty();
+    let (mut first, mut chained) = (true, false);
     while let Some(line) = lines.next()? {
         let mut seq = head.newest.seq.saturating_add(1);
+        let position = line.bytes.and_then(Position::of);
+        let claimed = position.and_then(|position| position.seq);
+        chained |= claimed.is_some();
         if std::mem::take(&mut first) {
-            let place = line.bytes.and_then(Place::of);
-            seq = place.and_then(|place| place.seq).unwrap_or(1);
+            seq = claimed.unwrap_or(1);
             head.first = seq;
         }
         head.newest = Link {
@@ -200,14 +269,14 @@ fn count(log: &mut File, length: u64) -> io::Result<Head> {
             hash: line.hash,
         };
     }
-    Ok(Head { length, ..head })
+    Ok((Head { length, ..head }, chained))
 }
 
-/// Gives the file the name of a part; `false` if that cannot be, and then it grows on: a full
-/// record is better than a short file.
+/// Renames the file to a part. Returns `false` if that is not possible; then the file keeps growing: a complete
+/// record is more important than a small file.
 fn rotate(path: &Path, first: u64) -> io::Result<bool> {
-    for again in 0..NAMES {
-        match rename(path, &part_of(path, first, again)) {
+    for attempt in 0..MAX_PART_NAMES {
+        match rename(path, &part_of(path, first, attempt)) {
             Ok(()) => return Ok(true),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(_) => return Ok(false),
@@ -216,11 +285,11 @@ fn rotate(path: &Path, first: u64) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Renames a file, and never onto another.
+/// Renames a file without replacing another.
 fn rename(from: &Path, to: &PathBuf) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        // Not every file system can; the lock keeps other writers away.
+        // Not every file system supports this flag; the lock keeps other writers away.
         Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => match to.symlink_metadata() {
             Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
             Err(_) => std::fs::rename(from, to),

@@ -1,4 +1,4 @@
-//! Which lines to show.
+//! Filters for the lines of a log.
 
 use super::read::AuditLine;
 use jiff::Timestamp;
@@ -6,7 +6,7 @@ use jiff::civil::Date;
 use std::path::Path;
 use std::str::FromStr;
 
-/// Which lines of the audit log to read: all that pass every filter that is set.
+/// Selects lines of the audit log: those that match every filter that is set.
 #[derive(Debug, Clone, Default)]
 pub struct AuditFilter {
     /// The name of the skill.
@@ -15,38 +15,47 @@ pub struct AuditFilter {
     pub script: Option<String>,
     /// How the run ended.
     pub status: Option<String>,
-    /// What happened.
+    /// The event.
     pub event: Option<String>,
-    /// The beginning of the run's id.
+    /// The start of the run's id.
     pub run: Option<String>,
     /// The tenant.
-    pub world: Option<String>,
-    /// The conversation.
-    pub chat: Option<String>,
+    pub tenant: Option<String>,
+    /// The session.
+    pub session: Option<String>,
     /// The earliest time.
     pub since: Option<AuditTime>,
-    /// The time before which it happened.
+    /// The time before which the event happened.
     pub until: Option<AuditTime>,
 }
 
 impl AuditFilter {
-    pub(super) fn passes(&self, line: &AuditLine<'_>) -> bool {
+    pub(super) fn matches(&self, line: &AuditLine<'_>) -> bool {
         let text = |name| line.field(name).as_str().unwrap_or_default();
         let is = |wanted: &Option<String>, name| {
             let mut wanted = wanted.iter();
             wanted.all(|wanted| text(name) == wanted)
         };
+        // Lines of earlier versions use the second name.
+        let is_either = |wanted: &Option<String>, name, earlier| match line.field(name).is_null() {
+            true => is(wanted, earlier),
+            false => is(wanted, name),
+        };
         is(&self.skill, "skill")
             && is(&self.status, "status")
             && is(&self.event, "event")
-            && is(&self.world, "world")
-            && is(&self.chat, "chat")
+            && is_either(&self.tenant, "tenant", "world")
+            && is_either(&self.session, "session", "chat")
             && self.run.iter().all(|run| text("run_id").starts_with(run))
-            && self.script.iter().all(|name| names(name, text("script")))
+            && self
+                .script
+                .iter()
+                .all(|name| is_script(name, text("script")))
             && self.in_time(text("time"))
     }
 
-    /// Whether a line's own time is wanted; the clock may have jumped between two lines.
+    /// Whether the time of a line is in the range. Each line is compared, because the clock may have jumped between
+    /// two lines.
     fn in_time(&self, time: &str) -> bool {
         if self.since.is_none() && self.until.is_none() {
             return true;
@@ -59,39 +68,39 @@ impl AuditFilter {
     }
 }
 
-fn names(name: &str, script: &str) -> bool {
+fn is_script(name: &str, script: &str) -> bool {
     let path = Path::new(script);
     let is = |part: Option<&std::ffi::OsStr>| part.is_some_and(|part| part == name);
     script == name || is(path.file_name()) || is(path.file_stem())
 }
 
-/// A moment to look from or up to.
+/// The start or the end of a time range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AuditTime(Timestamp);
 
-/// A text that is not a moment.
+/// The text is not a time.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "`{}` is not a time: write `2026-01-31T12:00:00Z`, a date like `2026-01-31` (its beginning in UTC), or how long ago: `90s`, `15m`, `2h`, `3d`, `1w`",
     crate::files::show(.0)
 )]
-pub struct NoAuditTime(String);
+pub struct AuditTimeError(String);
 
 impl FromStr for AuditTime {
-    type Err = NoAuditTime;
+    type Err = AuditTimeError;
 
-    fn from_str(text: &str) -> Result<Self, NoAuditTime> {
-        Self::read(text, Timestamp::now())
-            .ok_or_else(|| NoAuditTime(text.chars().take(100).collect()))
+    fn from_str(text: &str) -> Result<Self, AuditTimeError> {
+        Self::parse(text, Timestamp::now())
+            .ok_or_else(|| AuditTimeError(text.chars().take(100).collect()))
     }
 }
 
 impl AuditTime {
-    fn read(text: &str, now: Timestamp) -> Option<Self> {
+    fn parse(text: &str, now: Timestamp) -> Option<Self> {
         if let Ok(time) = text.parse::<Timestamp>() {
             return Some(Self(time));
         }
-        // Jiff reads more than a date as one; what is not looked at must not be there.
+        // Jiff also accepts longer texts as a date and ignores the rest; nothing may be ignored here.
         if text.len() == 10
             && let Ok(date) = text.parse::<Date>()
         {
@@ -113,7 +122,7 @@ impl AuditTime {
             return None;
         }
         let ago = number.parse::<i64>().ok()?.checked_mul(seconds)?;
-        // Longer ago than time goes back is since ever.
+        // Before the earliest time means from the beginning.
         let then = now.as_second().saturating_sub(ago);
         let time = Timestamp::new(then, now.subsec_nanosecond());
         Some(Self(time.unwrap_or(Timestamp::MIN)))
@@ -126,11 +135,11 @@ mod tests {
 
     fn at(text: &str) -> Option<String> {
         let now = "2026-03-01T12:00:00.5Z".parse().unwrap();
-        AuditTime::read(text, now).map(|time| time.0.to_string())
+        AuditTime::parse(text, now).map(|time| time.0.to_string())
     }
 
     #[test]
-    fn times_dates_and_spans_are_read() {
+    fn times_dates_and_spans_are_parsed() {
         for (text, wanted) in [
             ("2026-01-31T12:00:00Z", "2026-01-31T12:00:00Z"),
             ("2026-01-31T12:00:00.25+02:00", "2026-01-31T10:00:00.25Z"),
@@ -147,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_time_is_not_read() {
+    fn other_texts_are_not_times() {
         for text in [
             "",
             "h",

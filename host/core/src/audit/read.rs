@@ -1,9 +1,9 @@
-//! Reading a log: its files in order, as they stood at one moment.
+//! Reads a log: its files in order, as they are at one moment.
 
-use super::chain::{Head, Place};
+use super::chain::{Head, Position, StoredHead};
 use super::files::{head_of, lock_of, open_read, parts_of};
 use super::lines::{Line, Lines};
-use super::log::{deadline, wait};
+use super::log::{lock_deadline, wait_for_lock};
 use super::query::AuditFilter;
 use crate::error::Error;
 use rustix::fs::FlockOperation;
@@ -12,7 +12,7 @@ use std::io::{self, Seek as _};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// The files of an audit log, to be read.
+/// The files of an audit log, for reading.
 #[derive(Debug, Clone)]
 pub struct AuditFiles(Source);
 
@@ -30,19 +30,19 @@ pub struct AuditLine<'a> {
 }
 
 impl AuditLine<'_> {
-    /// The line as it stands in the log, without its newline.
+    /// The line as it is in the log, without its newline.
     pub fn json(&self) -> &str {
         self.json
     }
 
-    /// One of its fields; null if there is none of this name.
+    /// A field of the line; null if it has no field of this name.
     pub fn field(&self, name: &str) -> &serde_json::Value {
         &self.value[name]
     }
 }
 
 impl AuditFiles {
-    /// All files of the log at `path`: what it was rotated into, and the one that is written.
+    /// All files of the log at `path`: its parts and the live file.
     pub fn of(path: impl Into<PathBuf>) -> Self {
         Self(Source::Log(path.into()))
     }
@@ -52,8 +52,8 @@ impl AuditFiles {
         Self(Source::Named(paths.into_iter().collect()))
     }
 
-    /// Hands over the lines that pass the filter, the oldest first, until `take` breaks off. Returns
-    /// how many could not be read as lines of a log.
+    /// Passes the lines that match the filter to `take`, the oldest first, until it breaks. Returns how many lines
+    /// could not be parsed.
     pub fn read(
         &self,
         filter: &AuditFilter,
@@ -67,7 +67,7 @@ impl AuditFiles {
                 value.is_object().then_some(AuditLine { json, value })
             });
             match parsed {
-                Some(line) if filter.passes(&line) => take(&line),
+                Some(line) if filter.matches(&line) => take(&line),
                 Some(_) => ControlFlow::Continue(()),
                 None => {
                     unreadable += 1;
@@ -79,7 +79,7 @@ impl AuditFiles {
         Ok(unreadable)
     }
 
-    /// The files and the head as they stand now: no writer is at work between the two.
+    /// Opens the files and the head as they are now. The lock keeps writers away in between.
     pub(super) fn open(&self) -> Result<Opened, Error> {
         let (parts, live) = match &self.0 {
             Source::Log(path) => (None, Some(path.clone())),
@@ -91,42 +91,37 @@ impl AuditFiles {
             }
         };
         let head_path = live.as_deref().map(head_of);
-        let mut head = Remembered::Absent;
+        let mut head = StoredHead::Absent;
         let mut locked = None;
         if let Some(path) = &head_path {
-            // A copy has nobody who writes, and who may not write cannot hold it.
+            // A copy has no writers and no lock file, and a user who may not write cannot lock it.
             let lock = live.as_deref().map(lock_of);
             let lock = lock.and_then(|lock| OpenOptions::new().write(true).open(lock).ok());
             if let Some(lock) = &lock {
-                wait(lock, FlockOperation::NonBlockingLockShared, deadline())
-                    .map_err(|source| cannot(path, source))?;
+                wait_for_lock(lock, FlockOperation::NonBlockingLockShared, lock_deadline())
+                    .map_err(|source| read_error(path, source))?;
             }
             locked = lock;
             match open_read(path) {
                 Ok(file) => {
-                    let read = Head::read(&file).map_err(|source| cannot(path, source))?;
-                    head = read.map_or(Remembered::Unreadable, Remembered::Head);
-                    if file.metadata().is_ok_and(|meta| meta.len() == 0) {
-                        // Its first writer was killed, or is about to write.
-                        head = Remembered::Absent;
-                    }
+                    head = Head::read(&file).map_err(|source| read_error(path, source))?;
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(source) => return Err(cannot(path, source)),
+                Err(source) => return Err(read_error(path, source)),
             }
         }
         let mut files = Vec::new();
         let paths = match (parts, &live) {
             (Some(paths), _) => paths,
             (None, Some(log)) => {
-                let mut paths = parts_of(log).map_err(|source| cannot(log, source))?;
+                let mut paths = parts_of(log).map_err(|source| read_error(log, source))?;
                 paths.push(log.clone());
                 paths
             }
             (None, None) => vec![],
         };
         for path in paths {
-            // A part never changes; the file that is written may be rotated at any time.
+            // A part never changes; the live file may be rotated at any time.
             let opened = if Some(&path) == live.as_ref() {
                 match open_sized(&path) {
                     Err(error)
@@ -135,7 +130,7 @@ impl AuditFiles {
                     {
                         continue;
                     }
-                    opened => Some(opened.map_err(|source| cannot(&path, source))?),
+                    opened => Some(opened.map_err(|source| read_error(&path, source))?),
                 }
             } else {
                 None
@@ -151,43 +146,34 @@ impl AuditFiles {
     }
 }
 
-/// What is remembered beside the log.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Remembered {
-    Head(Head),
-    Absent,
-    Unreadable,
-}
-
 /// A log at one moment.
 pub(super) struct Opened {
     files: Vec<(PathBuf, Option<(File, u64)>)>,
-    pub(super) head: Remembered,
-    /// Where the head is, or would be.
+    pub(super) head: StoredHead,
+    /// The path of the head, whether it exists or not.
     pub(super) head_path: Option<PathBuf>,
 }
 
 impl Opened {
-    /// Hands over every line with the path of its file, until `take` breaks off. A file without a
-    /// line is not handed over.
+    /// Passes every line with the path of its file to `take`, until it breaks. Files without lines are skipped.
     pub(super) fn each_line(
         &self,
         mut take: impl FnMut(&Path, &Line<'_>) -> ControlFlow<()>,
     ) -> Result<(), Error> {
         for (path, opened) in &self.files {
-            let cannot = |source| cannot(path, source);
-            let of_part;
+            let read_error = |source| read_error(path, source);
+            let part;
             let (file, length) = match opened {
                 Some(opened) => opened,
                 None => {
-                    of_part = open_sized(path).map_err(cannot)?;
-                    &of_part
+                    part = open_sized(path).map_err(read_error)?;
+                    &part
                 }
             };
             let mut file = file;
-            file.seek(io::SeekFrom::Start(0)).map_err(cannot)?;
+            file.seek(io::SeekFrom::Start(0)).map_err(read_error)?;
             let mut lines = Lines::new(file, *length);
-            while let Some(line) = lines.next().map_err(cannot)? {
+            while let Some(line) = lines.next().map_err(read_error)? {
                 if take(path, &line).is_break() {
                     return Ok(());
                 }
@@ -207,12 +193,12 @@ fn open_sized(path: &Path) -> io::Result<(File, u64)> {
     Ok((file, length))
 }
 
-fn cannot(path: &Path, source: io::Error) -> Error {
+fn read_error(path: &Path, source: io::Error) -> Error {
     let path = path.to_owned();
     Error::AuditRead { path, source }
 }
 
-/// Files in the order of the numbers of their first lines; a shell would name `-10` before `-9`.
+/// Sorts files by the numbers of their first lines; a shell would list `-10` before `-9`.
 fn in_order(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     let mut numbered = Vec::with_capacity(paths.len());
     for path in paths {
@@ -223,10 +209,10 @@ fn in_order(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
             let Some(bytes) = line.and_then(|line| line.bytes) else {
                 return Ok(u64::MAX);
             };
-            // A log that was begun before lines had numbers comes first.
-            Ok(Place::of(bytes).map_or(u64::MAX, |place| place.seq.unwrap_or(0)))
+            // A file from before lines had numbers comes first.
+            Ok(Position::of(bytes).map_or(u64::MAX, |position| position.seq.unwrap_or(0)))
         })();
-        numbered.push((first.map_err(|source| cannot(path, source))?, path));
+        numbered.push((first.map_err(|source| read_error(path, source))?, path));
     }
     numbered.sort_by_key(|(first, _)| *first);
     Ok(numbered.into_iter().map(|(_, path)| path.clone()).collect())

@@ -1,28 +1,28 @@
-//! What came of verifying a log.
+//! The result of verifying a log.
 
 use super::chain::LineHash;
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// What came of verifying a log.
+/// The result of verifying a log.
 #[derive(Debug, Clone, Default, Serialize)]
 #[non_exhaustive]
 pub struct Verification {
     /// The files that were read, the oldest first.
     pub files: Vec<VerifiedFile>,
-    /// All lines.
+    /// The number of lines.
     pub lines: u64,
-    /// Those that were written before there was a chain.
+    /// How many of them are from before the log had a chain.
     pub unchained: u64,
     /// The number of the newest line in the chain.
     pub newest: Option<u64>,
-    /// Its hash: noted elsewhere, it proves later that nothing before it was rewritten.
+    /// Its hash. Stored elsewhere, it proves later that nothing before it was rewritten.
     pub newest_hash: Option<LineHash>,
-    /// What is wrong, at most a hundred times.
+    /// The problems, at most a hundred.
     pub findings: Vec<AuditFinding>,
-    /// Further things that are wrong.
+    /// The number of further problems.
     pub more_findings: u64,
-    /// What is remarkable and not wrong, at most a hundred times.
+    /// What is notable and not a problem, at most a hundred.
     pub notes: Vec<AuditFinding>,
 }
 
@@ -30,13 +30,13 @@ pub struct Verification {
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct VerifiedFile {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// How many lines it has.
+    /// The number of its lines.
     pub lines: u64,
 }
 
-/// Something about a line or a file.
+/// A finding about a line or a file.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct AuditFinding {
@@ -44,9 +44,9 @@ pub struct AuditFinding {
     pub file: PathBuf,
     /// The line in this file, from 1.
     pub line: Option<u64>,
-    /// Of which kind it is.
-    pub kind: AuditWrong,
-    /// What it is, in words.
+    /// The kind of finding.
+    pub kind: AuditFindingKind,
+    /// The description for people.
     pub message: String,
 }
 
@@ -54,30 +54,30 @@ pub struct AuditFinding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum AuditWrong {
-    /// A line is not what its neighbour or the head says it was.
+pub enum AuditFindingKind {
+    /// A line does not match the hash in its neighbour or the head.
     Changed,
-    /// Lines are gone.
+    /// Lines are missing.
     Missing,
-    /// A line stands where it was not written.
+    /// A line is not where it was written.
     OutOfPlace,
-    /// What stands there is not a line of the chain.
+    /// A line is not part of the chain.
     Foreign,
-    /// A line lacks its end.
+    /// A line is incomplete.
     CutShort,
-    /// A line is longer than any that is written.
+    /// A line is longer than the maximum.
     TooLong,
     /// The head is absent, unreadable, or older than the log.
     Head,
-    /// Lines from before there was a chain.
+    /// Lines are from before the log had a chain.
     Unchained,
     /// The hash that was asked for is not in the chain.
     HashNotFound,
 }
 
 impl Verification {
-    /// Whether nothing is wrong.
-    pub fn holds(&self) -> bool {
+    /// Whether there are no problems.
+    pub fn is_valid(&self) -> bool {
         self.findings.is_empty()
     }
 }

@@ -1,36 +1,40 @@
-//! Whether a log is as it was written.
+//! Checks whether a log is as it was written.
 //!
-//! What is found: a line that was changed, removed, inserted, appended, moved or cut short, at the end
-//! too, as long as the head beside the log was not rewritten with it. What cannot be found: lines that were
-//! never written, and a chain that somebody who may write both the log and its head made anew from
-//! some line on. Against the latter helps a hash noted elsewhere: it is asked for as `after`.
+//! It detects lines that were changed, removed, inserted, appended, moved or cut short, also at the end,
+//! unless the head next to the log was rewritten with them. It cannot detect lines that were never
+//! written, nor a chain that was rewritten from some line on by someone who can write both the log and
+//! its head. A hash stored elsewhere and passed as `after` detects the latter.
 //!
-//! A log that was begun before there was a chain is accepted as it is up to its first line with a
-//! number; that one follows the last line without. Nothing protects the lines before that last one.
+//! The loss of a head is a finding as long as the line that records it is in the log, because lines may have been
+//! removed from the end before it. Only a person can accept that, by storing a newer hash elsewhere and passing it as
+//! `after`; then it is a note. An update from a version without such a head is always a note.
+//!
+//! A log from before there was a chain is accepted as it is up to its first line with a number, which
+//! follows the last line without one. Nothing protects the lines before that last one.
 
-use super::chain::{LineHash, Link, Place};
-use super::event::beginning;
-use super::foreign::Foreign;
-use super::lines::{LONGEST, Line};
-use super::read::{AuditFiles, Opened, Remembered};
-use super::report::{AuditFinding, AuditWrong, Verification, VerifiedFile};
+use super::chain::{LineHash, Link, NewHead, Pending, Position, StoredHead};
+use super::event::line_prefix;
+use super::foreign_lines::ForeignLines;
+use super::lines::{Line, MAX_LINE_BYTES};
+use super::read::{AuditFiles, Opened};
+use super::report::{AuditFinding, AuditFindingKind, Verification, VerifiedFile};
 use crate::error::Error;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// Findings that are kept; the rest are counted. A file of another kind would have one per line.
-const MOST: usize = 100;
+/// Findings that are kept; the rest are only counted. A file that is not a log would have one per line.
+const MAX_FINDINGS: usize = 100;
 
 impl AuditFiles {
-    /// Reads all lines and says what is wrong with them. With `after`, a line with this hash must be
-    /// there, or have been there before the first one; what came before it may be gone.
+    /// Reads all lines and reports problems. With `after`, a line with this hash must exist, or must have been the
+    /// line before the first one; lines before it may be missing.
     pub fn verify(&self, after: Option<LineHash>) -> Result<Verification, Error> {
         let opened = self.open()?;
-        let done = walk(&opened, after, &Foreign::default())?;
-        if done.holds() {
+        let done = walk(&opened, after, &ForeignLines::default())?;
+        if done.is_valid() {
             return Ok(done);
         }
-        let foreign = Foreign::of(&opened)?;
+        let foreign = ForeignLines::of(&opened)?;
         match foreign.is_empty() {
             true => Ok(done),
             false => walk(&opened, after, &foreign),
@@ -38,14 +42,14 @@ impl AuditFiles {
     }
 }
 
-/// Reads all lines forwards; `foreign` ones are not what the next line follows.
+/// Reads all lines forwards; the chain skips `foreign` ones.
 fn walk(
     opened: &Opened,
     after: Option<LineHash>,
-    foreign: &Foreign,
+    foreign: &ForeignLines,
 ) -> Result<Verification, Error> {
-    let mut walk = Walk::new(after, opened.head, foreign);
-    walk.done.files = opened
+    let mut verifier = Verifier::new(after, opened.head, foreign);
+    verifier.done.files = opened
         .paths()
         .map(|path| VerifiedFile {
             path: path.to_owned(),
@@ -54,18 +58,18 @@ fn walk(
         .collect();
     let mut file = 0;
     opened.each_line(|path, line| {
-        while walk.done.files[file].path != path {
+        while verifier.done.files[file].path != path {
             file += 1;
         }
-        walk.done.files[file].lines += 1;
-        let number = walk.done.files[file].lines;
-        walk.line(At { file, line: number }, line);
+        verifier.done.files[file].lines += 1;
+        let number = verifier.done.files[file].lines;
+        verifier.line(At { file, line: number }, line);
         ControlFlow::Continue(())
     })?;
-    Ok(walk.end(opened.head_path.as_deref()))
+    Ok(verifier.end(opened.head_path.as_deref()))
 }
 
-/// A line in a file.
+/// The location of a line: its file and its number there.
 #[derive(Debug, Clone, Copy)]
 struct At {
     file: usize,
@@ -73,44 +77,47 @@ struct At {
 }
 
 /// A line that is not in the chain, unless the next one follows it.
-struct Doubt {
+struct Unconfirmed {
     link: Link,
     at: At,
-    /// It begins as the line with its number would: its writer may have been killed.
-    cut: bool,
+    /// Whether it begins like the line with its number: its writer may have been killed.
+    is_cut: bool,
 }
 
 /// The state after some lines.
-struct Walk<'a> {
+struct Verifier<'a> {
     done: Verification,
-    foreign: &'a Foreign,
-    /// Whether the head announced the last line.
-    announced: bool,
+    foreign: &'a ForeignLines,
+    /// Whether the last line read is the pending one.
+    is_pending: bool,
     after: Option<LineHash>,
     after_found: bool,
-    head: Remembered,
+    head: StoredHead,
     head_found: bool,
     newest: Option<(Link, At)>,
     chained: bool,
-    doubt: Option<Doubt>,
-    /// Whether a newline ends the last line.
+    unconfirmed: Option<Unconfirmed>,
+    /// Whether the last line ends with a newline.
     ended: bool,
+    /// Where the head was lost, after the line with the hash `after`.
+    lost_heads: Vec<AuditFinding>,
 }
 
-impl<'a> Walk<'a> {
-    fn new(after: Option<LineHash>, head: Remembered, foreign: &'a Foreign) -> Self {
+impl<'a> Verifier<'a> {
+    fn new(after: Option<LineHash>, head: StoredHead, foreign: &'a ForeignLines) -> Self {
         Self {
             done: Verification::default(),
             foreign,
-            announced: false,
+            is_pending: false,
             after,
             after_found: false,
             head,
-            head_found: matches!(head, Remembered::Head(head) if head.newest.seq == 0),
+            head_found: matches!(head, StoredHead::Valid(head) if head.newest.seq == 0),
             newest: None,
             chained: false,
-            doubt: None,
+            unconfirmed: None,
             ended: true,
+            lost_heads: Vec::new(),
         }
     }
 
@@ -118,58 +125,60 @@ impl<'a> Walk<'a> {
         let number = self.done.lines;
         self.done.lines += 1;
         self.ended = line.ended;
-        self.announced = match (self.head, line.bytes) {
-            (Remembered::Head(head), Some(bytes)) => head.pending.announces(bytes, line.hash),
+        self.is_pending = match (self.head, line.bytes) {
+            (StoredHead::Valid(head), Some(bytes)) => head.pending.matches(bytes, line.hash),
             _ => false,
         };
         let Some(bytes) = line.bytes else {
             let why = format!(
                 "is longer than {}",
-                crate::limits::show_bytes(LONGEST as u64)
+                crate::limits::show_bytes(MAX_LINE_BYTES as u64)
             );
-            self.find(at, AuditWrong::TooLong, why);
-            return self.doubt(at, line.hash, false);
+            self.report(at, AuditFindingKind::TooLong, why);
+            return self.unconfirmed_line(at, line.hash, false);
         };
-        match Place::of(bytes) {
-            Some(place) => match place.seq {
+        match Position::of(bytes) {
+            Some(position) => match position.seq {
                 Some(seq) if self.is_foreign(number, seq) => {
-                    let why = "is not in the chain: somebody else added it, or the head lost it in a power failure";
-                    self.find(at, AuditWrong::Foreign, why);
+                    let why = "is not in the chain: another program added it, or the head lost it in a power failure";
+                    self.report(at, AuditFindingKind::Foreign, why);
                 }
-                Some(seq) => self.chained(at, seq, &place, line.hash),
-                None if !self.chained && place.previous.is_none() => self.unchained(at, line.hash),
+                Some(seq) => self.chained_line(at, seq, &position, line.hash),
+                None if !self.chained && position.previous.is_none() => {
+                    self.unchained_line(at, line.hash)
+                }
                 None => {
-                    self.find(
+                    self.report(
                         at,
-                        AuditWrong::Foreign,
+                        AuditFindingKind::Foreign,
                         "is not in the chain: it has no `seq`",
                     );
-                    self.doubt(at, line.hash, false);
+                    self.unconfirmed_line(at, line.hash, false);
                 }
             },
             None => {
-                let begun = beginning(self.base().saturating_add(1));
-                let begun = begun.as_bytes();
-                let cut =
-                    !bytes.is_empty() && (bytes.starts_with(begun) || begun.starts_with(bytes));
-                if !cut && !self.chained && self.done.unchained > 0 {
+                let prefix = line_prefix(self.last_number().saturating_add(1));
+                let prefix = prefix.as_bytes();
+                let is_cut =
+                    !bytes.is_empty() && (bytes.starts_with(prefix) || prefix.starts_with(bytes));
+                if !is_cut && !self.chained && self.done.unchained > 0 {
                     self.note(
                         at,
-                        AuditWrong::CutShort,
-                        "cannot be read; it is from before there was a chain",
+                        AuditFindingKind::CutShort,
+                        "cannot be parsed; it is from before the log had a chain",
                     );
-                    return self.unchained(at, line.hash);
+                    return self.unchained_line(at, line.hash);
                 }
-                if !cut {
-                    self.find(at, AuditWrong::Foreign, "is not a line of the log");
+                if !is_cut {
+                    self.report(at, AuditFindingKind::Foreign, "is not a line of the log");
                 }
-                self.doubt(at, line.hash, cut);
+                self.unconfirmed_line(at, line.hash, is_cut);
             }
         }
     }
 
-    /// Whether a line with a number that could be the next one is not what the next one follows. One with an older
-    /// number is out of place.
+    /// Whether a line whose number could be the next one is foreign. A line with an older number is out of place
+    /// instead.
     fn is_foreign(&self, line: u64, seq: u64) -> bool {
         let line = usize::try_from(line).unwrap_or(usize::MAX);
         let last = self.newest.map_or(0, |(link, _)| link.seq);
@@ -177,88 +186,112 @@ impl<'a> Walk<'a> {
     }
 
     /// The number of the last line, in the chain or not.
-    fn base(&self) -> u64 {
+    fn last_number(&self) -> u64 {
         let newest = self.newest.map_or(0, |(link, _)| link.seq);
-        self.doubt.as_ref().map_or(newest, |doubt| doubt.link.seq)
+        self.unconfirmed
+            .as_ref()
+            .map_or(newest, |line| line.link.seq)
     }
 
-    fn unchained(&mut self, at: At, hash: LineHash) {
+    fn unchained_line(&mut self, at: At, hash: LineHash) {
         self.done.unchained += 1;
-        let seq = self.base().saturating_add(1);
+        let seq = self.last_number().saturating_add(1);
         self.newest = Some((Link { seq, hash }, at));
     }
 
-    fn doubt(&mut self, at: At, hash: LineHash, cut: bool) {
-        let seq = self.base().saturating_add(1);
-        self.cut_when_written();
-        self.doubt = Some(Doubt {
+    fn unconfirmed_line(&mut self, at: At, hash: LineHash, is_cut: bool) {
+        let seq = self.last_number().saturating_add(1);
+        self.note_cut_while_written();
+        self.unconfirmed = Some(Unconfirmed {
             link: Link { seq, hash },
             at,
-            cut,
+            is_cut,
         });
     }
 
-    fn cut_when_written(&mut self) {
-        if let Some(doubt) = self.doubt.take_if(|doubt| doubt.cut) {
+    fn note_cut_while_written(&mut self) {
+        if let Some(line) = self.unconfirmed.take_if(|line| line.is_cut) {
             let why =
                 "was cut short when it was written: its writer was killed, or the disk was full";
-            self.note(doubt.at, AuditWrong::CutShort, why);
+            self.note(line.at, AuditFindingKind::CutShort, why);
         }
     }
 
-    fn cut_later(&mut self) {
-        if let Some(doubt) = self.doubt.take_if(|doubt| doubt.cut) {
-            self.find(
-                doubt.at,
-                AuditWrong::CutShort,
+    fn report_cut_later(&mut self) {
+        if let Some(line) = self.unconfirmed.take_if(|line| line.is_cut) {
+            self.report(
+                line.at,
+                AuditFindingKind::CutShort,
                 "was cut short after it was written",
             );
         }
     }
 
-    fn chained(&mut self, at: At, seq: u64, place: &Place, hash: LineHash) {
-        let begins = self.newest.is_none() && self.doubt.is_none();
+    fn chained_line(&mut self, at: At, seq: u64, position: &Position, hash: LineHash) {
+        let begins = self.newest.is_none() && self.unconfirmed.is_none();
         let follows_newest = match &self.newest {
-            Some((newest, _)) => place.follows(newest),
-            None => seq == 1 && place.previous.is_none(),
+            Some((newest, _)) => position.follows(newest),
+            None => seq == 1 && position.previous.is_none(),
         };
-        let doubted = self.doubt.as_ref().map(|doubt| doubt.link);
+        let unconfirmed = self.unconfirmed.as_ref().map(|line| line.link);
         if follows_newest {
-            if let Some(doubt) = self.doubt.take_if(|doubt| doubt.cut) {
-                self.find(doubt.at, AuditWrong::Foreign, "is not a line of the log");
+            if let Some(line) = self.unconfirmed.take_if(|line| line.is_cut) {
+                self.report(
+                    line.at,
+                    AuditFindingKind::Foreign,
+                    "is not a line of the log",
+                );
             }
-        } else if doubted.is_some_and(|link| place.follows(&link)) {
-            self.cut_when_written();
-        } else if doubted.is_some_and(|link| link.seq.checked_add(1) == Some(seq)) {
-            // What is wrong is the line before, in the place of the one that this one follows.
-            self.cut_later();
-        } else if begins && place.previous.is_some() && place.previous == self.after {
+        } else if unconfirmed.is_some_and(|link| position.follows(&link)) {
+            self.note_cut_while_written();
+        } else if unconfirmed.is_some_and(|link| link.seq.checked_add(1) == Some(seq)) {
+            // The problem is the line before: it replaced the one that this line follows.
+            self.report_cut_later();
+        } else if begins && position.previous.is_some() && position.previous == self.after {
             self.after_found = true;
-        } else if !self.misplaced(at, seq) {
-            return self.doubt(at, hash, false);
+        } else if !self.report_misplaced(at, seq) {
+            return self.unconfirmed_line(at, hash, false);
         }
-        self.doubt = None;
+        self.unconfirmed = None;
         self.chained = true;
         let link = Link { seq, hash };
         self.newest = Some((link, at));
-        self.after_found |= self.after == Some(hash);
-        self.head_found |= matches!(self.head, Remembered::Head(head) if head.newest == link);
+        if let Some(why) = position.new_head {
+            self.new_head(at, why);
+        }
+        if self.after == Some(hash) {
+            self.after_found = true;
+            let free = MAX_FINDINGS.saturating_sub(self.done.notes.len());
+            self.done.notes.extend(self.lost_heads.drain(..).take(free));
+        }
+        self.head_found |= matches!(self.head, StoredHead::Valid(head) if head.newest == link);
     }
 
-    /// Says what is wrong with a line that follows nothing; whether the next one may follow it.
-    fn misplaced(&mut self, at: At, seq: u64) -> bool {
+    /// Reports that a new head was created before this line.
+    fn new_head(&mut self, at: At, why: NewHead) {
+        let reason = why.reason();
+        if why.is_update() {
+            return self.note(at, AuditFindingKind::Head, reason);
+        }
+        let why = format!("{reason}: lines before this one may have been removed or replaced");
+        let finding = self.finding(at, AuditFindingKind::Head, why);
+        self.lost_heads.push(finding);
+    }
+
+    /// Reports a line that does not follow the one before it. Returns whether the next one may follow it.
+    fn report_misplaced(&mut self, at: At, seq: u64) -> bool {
         let (last, before) = match self.newest {
             Some((newest, before)) => (newest.seq, Some(before)),
             None => (0, None),
         };
         if seq <= last {
-            let why = format!("number {seq} is out of place after number {last}");
-            self.find(at, AuditWrong::OutOfPlace, why);
+            let why = format!("`seq` {seq} is out of place after `seq` {last}");
+            self.report(at, AuditFindingKind::OutOfPlace, why);
             return false;
         }
         if seq > last + 1 {
             let why = format!("{} missing before it", numbers(last + 1, seq - 1));
-            self.find(at, AuditWrong::Missing, why);
+            self.report(at, AuditFindingKind::Missing, why);
             return true;
         }
         let why = match before {
@@ -268,81 +301,102 @@ impl<'a> Walk<'a> {
                     "does not follow {before}: `previous` is not the hash of that line, so one of the two was changed"
                 )
             }
-            None => "was changed: it is the first line and must follow none".to_owned(),
+            None => "was changed: it is the first line and must have no `previous`".to_owned(),
         };
-        self.find(at, AuditWrong::Changed, why);
+        self.report(at, AuditFindingKind::Changed, why);
         true
     }
 
     fn end(mut self, head_path: Option<&Path>) -> Verification {
+        for finding in std::mem::take(&mut self.lost_heads) {
+            self.add(finding);
+        }
         let none = PathBuf::new();
         let last_file = self.done.files.last().map(|file| file.path.clone());
         let last_file = last_file
             .or(head_path.map(ToOwned::to_owned))
             .unwrap_or(none);
-        let beside = head_path.unwrap_or(&last_file).to_owned();
+        let expects_head = head_path.is_some();
+        let head_path = head_path.unwrap_or(&last_file).to_owned();
         match self.head {
-            Remembered::Head(head) => self.end_at(head.newest, &beside),
-            Remembered::Absent => {
-                self.cut_when_written();
-                if self.done.lines > 0 {
-                    let why =
-                        "has no head beside it: lines removed from its end would not be found";
-                    self.note_of(&last_file, AuditWrong::Head, why);
+            StoredHead::Valid(head) => {
+                self.end_at(head.newest, &head_path);
+                if head.pending == Pending::NotRecorded {
+                    let why = "is from an older version; the next line of the log replaces it";
+                    self.note_of(&head_path, AuditFindingKind::Head, why);
                 }
             }
-            Remembered::Unreadable => {
-                self.cut_when_written();
-                self.find_of(&beside, AuditWrong::Head, "is not the head of an audit log");
+            StoredHead::Absent => {
+                self.note_cut_while_written();
+                let why = "has no head next to it: lines removed from the end cannot be detected";
+                // Copies have no head, and neither has a log that an older version wrote.
+                let may_lack = !expects_head || self.done.unchained == self.done.lines;
+                match self.done.lines {
+                    0 => {}
+                    _ if may_lack => self.note_of(&last_file, AuditFindingKind::Head, why),
+                    _ => self.report_of(&last_file, AuditFindingKind::Head, why),
+                }
+            }
+            StoredHead::Unreadable => {
+                self.note_cut_while_written();
+                self.report_of(
+                    &head_path,
+                    AuditFindingKind::Head,
+                    "is not the head of an audit log",
+                );
             }
         }
         if let Some(after) = self.after.filter(|_| !self.after_found) {
             let why =
                 format!("no line has the hash {after}: it was rewritten, or is in another file");
-            self.find_of(&last_file, AuditWrong::HashNotFound, why);
+            self.report_of(&last_file, AuditFindingKind::HashNotFound, why);
         }
         if self.done.unchained > 0 {
             let count = self.done.unchained;
             let why = match count {
-                1 => "1 line was written before there was a chain".to_owned(),
+                1 => "1 line is from before the log had a chain".to_owned(),
                 _ => format!(
-                    "{count} lines were written before there was a chain; only the last of them is in it"
+                    "{count} lines are from before the log had a chain; only the last of them is in it"
                 ),
             };
             let first = self.done.files[0].path.clone();
-            self.note_of(&first, AuditWrong::Unchained, why);
+            self.note_of(&first, AuditFindingKind::Unchained, why);
         }
         self.done.newest = self.newest.map(|(link, _)| link.seq);
         self.done.newest_hash = self.newest.map(|(link, _)| link.hash);
         self.done
     }
 
-    /// Compares the end of the log with what the head remembers.
-    fn end_at(&mut self, head: Link, beside: &Path) {
+    /// Compares the end of the log with the head.
+    fn end_at(&mut self, head: Link, head_path: &Path) {
         let newest = self.newest.map_or(0, |(link, _)| link.seq);
-        let doubted = self.doubt.as_ref().map(|doubt| doubt.link);
+        let unconfirmed = self.unconfirmed.as_ref().map(|line| line.link);
         if head.seq > newest {
-            match doubted {
-                Some(link) if link == head => self.cut_when_written(),
-                // What is wrong with that line has been said, unless it was cut.
-                Some(link) if link.seq == head.seq => self.cut_later(),
+            match unconfirmed {
+                Some(link) if link == head => self.note_cut_while_written(),
+                // The problem with that line was already reported, unless it was cut.
+                Some(link) if link.seq == head.seq => self.report_cut_later(),
                 _ => {
-                    self.cut_when_written();
+                    self.note_cut_while_written();
                     let why = format!(
                         "{} missing at the end of the log",
                         numbers(newest + 1, head.seq)
                     );
-                    self.find_of(beside, AuditWrong::Missing, why);
+                    self.report_of(head_path, AuditFindingKind::Missing, why);
                 }
             }
             return;
         }
-        let has_doubt = self.doubt.is_some();
-        match self.announced {
-            true => self.cut_when_written(),
+        let has_unconfirmed = self.unconfirmed.is_some();
+        match self.is_pending {
+            true => self.note_cut_while_written(),
             false => {
-                if let Some(doubt) = self.doubt.take_if(|doubt| doubt.cut) {
-                    self.find(doubt.at, AuditWrong::Foreign, "is not a line of the log");
+                if let Some(line) = self.unconfirmed.take_if(|line| line.is_cut) {
+                    self.report(
+                        line.at,
+                        AuditFindingKind::Foreign,
+                        "is not a line of the log",
+                    );
                 }
             }
         }
@@ -351,26 +405,26 @@ impl<'a> Walk<'a> {
         };
         let newer = link.seq - head.seq;
         if newer == 0 && link.hash != head.hash {
-            let why = format!("was changed: `{}` remembers another hash", name(beside));
-            self.find(at, AuditWrong::Changed, why);
-        } else if newer == 0 && !self.ended && !has_doubt {
-            self.find(at, AuditWrong::CutShort, "lacks the newline at its end");
-        } else if newer == 1 && self.head_found && self.announced {
+            let why = format!("was changed: `{}` records another hash", name(head_path));
+            self.report(at, AuditFindingKind::Changed, why);
+        } else if newer == 0 && !self.ended && !has_unconfirmed {
+            self.report(at, AuditFindingKind::CutShort, "has no newline at its end");
+        } else if newer == 1 && self.head_found && self.is_pending {
             let why = format!(
-                "is newer than `{}` remembers: its writer was killed",
-                name(beside)
+                "is newer than the line in `{}`: its writer was killed",
+                name(head_path)
             );
-            self.note(at, AuditWrong::Head, why);
+            self.note(at, AuditFindingKind::Head, why);
         } else if newer > 0 {
             let why = format!(
-                "remembers number {} as the newest, which is number {}",
+                "records `seq` {} as the newest, but the newest is `seq` {}",
                 head.seq, link.seq
             );
-            self.find_of(beside, AuditWrong::Head, why);
+            self.report_of(head_path, AuditFindingKind::Head, why);
         }
     }
 
-    /// A line for a message about a line of the file `seen_from`.
+    /// How a message about a line of the file `seen_from` names another line.
     fn name(&self, at: At, seen_from: usize) -> String {
         let line = at.line;
         if at.file == seen_from {
@@ -380,34 +434,38 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn find(&mut self, at: At, kind: AuditWrong, message: impl Into<String>) {
+    fn report(&mut self, at: At, kind: AuditFindingKind, message: impl Into<String>) {
         let finding = self.finding(at, kind, message.into());
         self.add(finding);
     }
 
-    fn find_of(&mut self, file: &Path, kind: AuditWrong, message: impl Into<String>) {
+    fn report_of(&mut self, file: &Path, kind: AuditFindingKind, message: impl Into<String>) {
         self.add(of_file(file, kind, message.into()));
     }
 
     fn add(&mut self, finding: AuditFinding) {
         match self.done.findings.len() {
-            MOST.. => self.done.more_findings += 1,
+            MAX_FINDINGS.. => self.done.more_findings += 1,
             _ => self.done.findings.push(finding),
         }
     }
 
-    fn note(&mut self, at: At, kind: AuditWrong, message: impl Into<String>) {
+    fn note(&mut self, at: At, kind: AuditFindingKind, message: impl Into<String>) {
         let finding = self.finding(at, kind, message.into());
-        if self.done.notes.len() < MOST {
-            self.done.notes.push(finding);
+        self.add_note(finding);
+    }
+
+    fn note_of(&mut self, file: &Path, kind: AuditFindingKind, message: impl Into<String>) {
+        self.add_note(of_file(file, kind, message.into()));
+    }
+
+    fn add_note(&mut self, note: AuditFinding) {
+        if self.done.notes.len() < MAX_FINDINGS {
+            self.done.notes.push(note);
         }
     }
 
-    fn note_of(&mut self, file: &Path, kind: AuditWrong, message: impl Into<String>) {
-        self.done.notes.push(of_file(file, kind, message.into()));
-    }
-
-    fn finding(&self, at: At, kind: AuditWrong, message: String) -> AuditFinding {
+    fn finding(&self, at: At, kind: AuditFindingKind, message: String) -> AuditFinding {
         AuditFinding {
             line: Some(at.line),
             ..of_file(&self.done.files[at.file].path, kind, message)
@@ -415,7 +473,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn of_file(file: &Path, kind: AuditWrong, message: String) -> AuditFinding {
+fn of_file(file: &Path, kind: AuditFindingKind, message: String) -> AuditFinding {
     let file = file.to_owned();
     AuditFinding {
         file,
@@ -425,15 +483,15 @@ fn of_file(file: &Path, kind: AuditWrong, message: String) -> AuditFinding {
     }
 }
 
-/// The name of a file for a message that names its folder already.
+/// The name of a file, for a message that already names its directory.
 fn name(path: &Path) -> String {
     crate::files::show(&path.file_name().unwrap_or_default().to_string_lossy())
 }
 
 fn numbers(first: u64, last: u64) -> String {
     if first == last {
-        format!("number {first} is")
+        format!("`seq` {first} is")
     } else {
-        format!("numbers {first} to {last} are")
+        format!("`seq` {first} to {last} are")
     }
 }

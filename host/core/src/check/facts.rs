@@ -1,38 +1,38 @@
-//! What reading a source tells, whatever its language.
+//! Facts that are read from a source, in any language.
 
 use std::collections::{BTreeMap, HashSet};
 
-/// A source says the same thing many times; this many different ones are kept of each kind.
-const MOST: usize = 200;
+/// Facts kept of each kind. A source repeats itself; only different ones count.
+const MAX_FACTS: usize = 200;
 
 /// Something a source imports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Imported {
     pub(super) name: String,
     pub(super) line: usize,
-    /// The source goes on without it.
+    /// Whether the source handles its absence.
     pub(super) optional: bool,
 }
 
-/// What reading a source tells.
+/// What a source imports and uses.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
     pub(super) imports: Vec<Imported>,
-    /// Hosts in addresses, with the port that their scheme has, and where they stand.
+    /// Hosts in URLs, with the port of the scheme, and the line of each.
     pub(super) hosts: BTreeMap<(String, Option<u16>), usize>,
-    /// Where the network is used, if it is.
+    /// The line where the network is used, if it is.
     pub(super) network: Option<usize>,
-    /// Commands that are started; an empty name is one that cannot be told.
+    /// Commands that are started. An empty name is a command that is computed.
     pub(super) commands: BTreeMap<String, usize>,
-    /// Variables that are read.
+    /// Environment variables that are read.
     pub(super) env: BTreeMap<String, usize>,
-    /// Variables that are set, and so not wanted.
+    /// Environment variables that the source sets itself, so that it needs no grant for them.
     pub(super) set: Vec<String>,
-    /// The source changes where modules are looked for.
-    pub(super) moves_path: bool,
-    /// The names in a JavaScript source.
-    pub(super) words: HashSet<String>,
-    /// How often a variable was looked up; each takes a walk over the source.
+    /// Whether the source changes the module search path.
+    pub(super) changes_search_path: bool,
+    /// The identifiers in a JavaScript source.
+    pub(super) identifiers: HashSet<String>,
+    /// How often a variable was looked up. Each lookup is a pass over the source.
     pub(super) lookups: usize,
 }
 
@@ -41,9 +41,9 @@ impl Facts {
         if name.is_empty() || name.len() > 256 {
             return;
         }
-        let full = self.imports.len() >= MOST;
+        let full = self.imports.len() >= MAX_FACTS;
         match self.imports.iter_mut().find(|known| known.name == name) {
-            // What is needed once is needed.
+            // One import that is not optional makes it required.
             Some(known) => known.optional &= optional,
             None if full => {}
             None => self.imports.push(Imported {
@@ -55,12 +55,12 @@ impl Facts {
     }
 
     pub(super) fn command(&mut self, name: &str, line: usize) {
-        // A path names its last part, and a variable nothing.
+        // A path stands for its file name; anything with a variable in it is unknown.
         let name = name.rsplit('/').next().unwrap_or_default();
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.+".contains(c);
         let known = !name.is_empty() && name.len() <= 64 && name.chars().all(plain);
         let name = if known { name } else { "" };
-        if self.commands.len() < MOST {
+        if self.commands.len() < MAX_FACTS {
             self.commands.entry(name.to_owned()).or_insert(line);
         }
     }
@@ -68,17 +68,17 @@ impl Facts {
     pub(super) fn env(&mut self, name: &str, line: usize) {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let fits = !name.is_empty() && name.len() <= 128 && name.chars().all(plain);
-        if fits && !name.starts_with(|c: char| c.is_ascii_digit()) && self.env.len() < MOST {
+        if fits && !name.starts_with(|c: char| c.is_ascii_digit()) && self.env.len() < MAX_FACTS {
             self.env.entry(name.to_owned()).or_insert(line);
         }
     }
 
-    /// Takes the hosts of the addresses in a text; `HOLE` in it stands for what is filled in later.
+    /// Adds the hosts of the URLs in a text. A [`PLACEHOLDER`] stands for an inserted value.
     pub(super) fn urls(&mut self, text: &str, line: usize) {
         for (scheme, port) in [("https://", 443), ("http://", 80)] {
             for (at, _) in text.match_indices(scheme) {
                 if let Some(host) = host(&text[at + scheme.len()..], port)
-                    && self.hosts.len() < MOST
+                    && self.hosts.len() < MAX_FACTS
                 {
                     self.hosts.entry(host).or_insert(line);
                 }
@@ -92,7 +92,7 @@ pub(super) fn is_one_of(word: &str, list: &str) -> bool {
     list.split_ascii_whitespace().any(|one| one == word)
 }
 
-/// The program in a command line, without the variables set for it.
+/// The program in a command line, without the variable assignments before it.
 pub(super) fn first_word(text: &str) -> String {
     let set = |word: &&str| {
         word.split_once('=')
@@ -102,13 +102,16 @@ pub(super) fn first_word(text: &str) -> String {
     word.unwrap_or_default().to_owned()
 }
 
-/// Stands in a text for what the program puts there.
-pub(super) const HOLE: char = '\u{1}';
+/// Stands for a value that the program inserts into a text.
+pub(super) const PLACEHOLDER: char = '\u{1}';
 
-/// The host and port at the start of `rest`; a name whose first parts are filled in is a wildcard.
+/// The host and port at the start of `rest`. A name whose first labels are inserted values becomes a wildcard.
 fn host(rest: &str, port: u16) -> Option<(String, Option<u16>)> {
     let end = rest.find(|c: char| {
-        !(c.is_ascii_alphanumeric() || "-._:@%".contains(c) || c == HOLE || "{}$".contains(c))
+        !(c.is_ascii_alphanumeric()
+            || "-._:@%".contains(c)
+            || c == PLACEHOLDER
+            || "{}$".contains(c))
     });
     let authority = &rest[..end.unwrap_or(rest.len())];
     let authority = authority.rsplit('@').next()?;
@@ -116,12 +119,12 @@ fn host(rest: &str, port: u16) -> Option<(String, Option<u16>)> {
         Some((name, digits)) => (name, digits.parse().ok()),
         None => (authority, Some(port)),
     };
-    let open = |c: char| c == HOLE || "{}$%".contains(c);
+    let open = |c: char| c == PLACEHOLDER || "{}$%".contains(c);
     let name = match name.rfind(open) {
         None => name.to_owned(),
         Some(at) => {
             let tail = name[at..].trim_start_matches(open);
-            // `{x}.example.com` can only be below that name; `{x}` or `{x}.com` can be anything.
+            // `{x}.example.com` is always a subdomain; `{x}` or `{x}.com` can be anything.
             if !tail.starts_with('.') || tail.matches('.').count() < 2 {
                 return None;
             }
@@ -133,7 +136,7 @@ fn host(rest: &str, port: u16) -> Option<(String, Option<u16>)> {
     (real && !is_namespace(&name) && name.len() <= 253).then_some((name, port))
 }
 
-/// Hosts whose addresses are names of formats, and are not connected to; and those that stand for others.
+/// Hosts whose URLs identify formats and are never connected to, and hosts that are reserved for examples.
 fn is_namespace(host: &str) -> bool {
     [
         "www.w3.org",

@@ -1,19 +1,19 @@
-//! The readers of sources and documents, for the fuzz targets.
+//! Exposes the readers of sources and documents to the fuzz targets.
 
 use super::{javascript, python, shell, strict};
 use crate::skill::Language;
 use std::collections::BTreeMap;
 
-/// What reading a source tells, each with its line.
+/// What a source imports and uses, each with its line.
 #[derive(Debug, Default)]
 pub struct Facts {
     /// What it imports.
     pub imports: Vec<(String, usize)>,
-    /// Hosts in addresses.
+    /// Hosts in URLs.
     pub hosts: Vec<(String, usize)>,
-    /// Commands that it starts; an empty name is one that is computed.
+    /// Commands that it starts; an empty name is a command that is computed.
     pub commands: Vec<(String, usize)>,
-    /// Variables that it reads.
+    /// Environment variables that it reads.
     pub env: Vec<(String, usize)>,
 }
 
@@ -42,10 +42,10 @@ pub fn references(document: &str, names: &[&str]) -> BTreeMap<String, usize> {
     super::references::of(document, names)
 }
 
-/// The fields that `skillrun check` reads, with the text of those that are text; or the line and the message.
+/// The fields that `skillrun check` reads, with their text if they have one, or the line and message of the error.
 #[expect(
     clippy::type_complexity,
-    reason = "a type of its own would be more to read than this"
+    reason = "a named type would be longer than this"
 )]
 pub fn strict_fields(
     document: &str,
@@ -56,6 +56,6 @@ pub fn strict_fields(
             .iter()
             .map(|(name, value)| (text(name).unwrap_or_default(), text(value)))
             .collect()),
-        Err(broken) => Err((broken.line, broken.message)),
+        Err(error) => Err((error.line, error.message)),
     }
 }

@@ -1,9 +1,9 @@
-//! Whether a skill keeps the specification, and what its scripts will meet here, without
-//! running any of it.
+//! Checks whether a skill conforms to the specification, and what its scripts need from skillrun,
+//! without running anything.
 //!
-//! The first part agrees with the reference validator on what is valid and which rule is broken; its
-//! findings are the only errors. The second reads sources and says *probably*: a program can compute
-//! anything, so nothing that was found by reading is ever an error.
+//! The first part agrees with the reference validator on what is valid and which rule is violated; its
+//! findings are the only errors. The second part reads sources and says *probably*: a program can compute
+//! anything, so a finding from reading a source is never an error.
 
 mod facts;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -27,56 +27,56 @@ use crate::skill::{self, MAX_SKILL_MD, Script, SkillError};
 use cap_std::fs::Dir;
 use std::path::{Path, PathBuf};
 
-/// A script that is larger was not written to be read.
+/// Bytes of one script. A larger one is generated, not written by hand.
 const MAX_SOURCE: u64 = 1024 * 1024;
-/// What is read of one skill in all, so that a checked-in build tree does not take minutes.
+/// Bytes read of one skill in total, so that a checked-in build tree does not take minutes.
 const MAX_TOTAL: u64 = 32 * 1024 * 1024;
-/// Scripts that are looked into.
+/// Scripts that are read.
 const MAX_SCRIPTS: usize = 1000;
 
-/// What was found in one skill.
+/// The result of checking one skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// The skill's name; that of its folder if it has none.
+    /// The skill's name, or the name of its folder if it has none.
     pub skill: String,
     /// Its folder.
     pub path: PathBuf,
-    /// What is wrong or good to know.
+    /// Errors, warnings and notes.
     pub findings: Vec<Finding>,
-    /// What each script will meet.
+    /// What each script needs.
     pub scripts: Vec<Preflight>,
 }
 
 impl Report {
-    /// How many findings there are of a level.
+    /// The number of findings of a level.
     pub fn count(&self, level: Level) -> usize {
         let of_level = |finding: &&Finding| finding.rule.level == level;
         self.findings.iter().filter(of_level).count()
     }
 
-    /// Whether the skill keeps the specification.
+    /// Whether the skill conforms to the specification.
     pub fn is_valid(&self) -> bool {
         self.count(Level::Error) == 0
     }
 }
 
-/// One thing that was found.
+/// One error, warning or note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// The rule.
     pub rule: &'static Rule,
-    /// What is wrong, on what; control characters in names are escaped.
+    /// The message. Control characters in names are escaped.
     pub message: String,
     /// The file, by its path in the skill.
     pub file: String,
-    /// The line, where it can be told.
+    /// The line, where it is known.
     pub line: Option<usize>,
 }
 
 /// Checks the skill in the folder `path`, or the one whose `SKILL.md` it is.
 ///
-/// A skill that is broken is a [`Report`] with errors; only a folder that is not there, or cannot be
-/// opened, is an error of the call.
+/// An invalid skill is a [`Report`] with errors. The call fails only if the folder does not exist or cannot
+/// be opened.
 ///
 /// ```no_run
 /// let report = skillrun::check("skills/word-count")?;
@@ -86,26 +86,15 @@ pub struct Finding {
 /// # Ok::<(), skillrun::SkillError>(())
 /// ```
 pub fn check(path: impl AsRef<Path>) -> Result<Report, SkillError> {
-    let asked = path.as_ref();
-    let is_skill_md = |name: &std::ffi::OsStr| name.eq_ignore_ascii_case("skill.md");
-    let asked = match asked.parent() {
-        Some(parent) if asked.is_file() && asked.file_name().is_some_and(is_skill_md) => {
-            if parent.as_os_str().is_empty() {
-                Path::new(".")
-            } else {
-                parent
-            }
-        }
-        _ => asked,
-    };
-    let (path, root) = skill::open(asked)?;
-    // The folder's name is the one that was asked for: a link may give it another.
-    let folder = asked.file_name().or(path.file_name());
+    let requested = document_folder(path.as_ref());
+    let (path, root) = skill::open(&requested)?;
+    // The folder's name is the one that was asked for, not the one that a link points to.
+    let folder = requested.file_name().or(path.file_name());
     let folder = folder.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let mut checker = Checker {
         root,
         path,
-        left: MAX_TOTAL,
+        budget: MAX_TOTAL,
         findings: Vec::new(),
     };
     let (file, document) = checker.skill_md();
@@ -113,11 +102,11 @@ pub fn check(path: impl AsRef<Path>) -> Result<Report, SkillError> {
     let mut name = folder.clone();
     match fields {
         None => {}
-        Some(Err(broken)) => checker.find(broken.rule, broken.message, file, broken.line),
+        Some(Err(error)) => checker.report(error.rule, error.message, file, error.line),
         Some(Ok(fields)) => {
             name = spec::text_of(&fields, "name").map_or(name, str::to_owned);
-            for (rule, message, line) in spec::breaches(&fields, &folder) {
-                checker.find(rule, message, file, line);
+            for (rule, message, line) in spec::violations(&fields, &folder) {
+                checker.report(rule, message, file, line);
             }
         }
     }
@@ -134,15 +123,30 @@ pub fn check(path: impl AsRef<Path>) -> Result<Report, SkillError> {
     })
 }
 
+/// The folder of a skill that was named by its `SKILL.md`. Any other path is returned as it is.
+pub fn document_folder(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default();
+    match path.parent() {
+        Some(parent) if name.eq_ignore_ascii_case("skill.md") && path.is_file() => {
+            match parent.as_os_str().is_empty() {
+                true => PathBuf::from("."),
+                false => parent.to_owned(),
+            }
+        }
+        _ => path.to_owned(),
+    }
+}
+
 struct Checker {
     root: Dir,
     path: PathBuf,
-    left: u64,
+    /// Bytes that may still be read.
+    budget: u64,
     findings: Vec<Finding>,
 }
 
 impl Checker {
-    fn find(&mut self, rule: &'static Rule, message: String, file: &str, line: Option<usize>) {
+    fn report(&mut self, rule: &'static Rule, message: String, file: &str, line: Option<usize>) {
         self.findings.push(Finding {
             rule,
             message,
@@ -161,7 +165,7 @@ impl Checker {
                         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
                         let line = before.iter().filter(|b| **b == b'\n').count() + 1;
                         let message = format!("{name} is not UTF-8 text");
-                        self.find(&rules::SKILL_MD_NOT_UTF8, message, name, Some(line));
+                        self.report(&rules::SKILL_MD_NOT_UTF8, message, name, Some(line));
                         return (name, None);
                     }
                 },
@@ -171,20 +175,20 @@ impl Checker {
                 Err(error @ ReadError::TooLarge(_)) => (&rules::SKILL_MD_TOO_LARGE, error),
                 Err(error) => (&rules::SKILL_MD_UNREADABLE, error),
             };
-            self.find(rule, format!("{name} {message}"), name, None);
+            self.report(rule, format!("{name} {message}"), name, None);
             return (name, None);
         }
-        let message = "the folder holds no SKILL.md".to_owned();
-        self.find(&rules::SKILL_MD_MISSING, message, "SKILL.md", None);
+        let message = "the folder has no SKILL.md".to_owned();
+        self.report(&rules::SKILL_MD_MISSING, message, "SKILL.md", None);
         ("SKILL.md", None)
     }
 
-    /// Looks into the scripts and at what refers to what.
+    /// Checks the scripts, and which files refer to which.
     fn scripts(&mut self, file: &str, document: &str, names: &[&str]) -> Vec<Preflight> {
         for (path, line) in references::of(document, names) {
-            if !references::is_there(&self.root, &path) {
+            if !references::exists(&self.root, &path) {
                 let message = format!("`{}` is not in the skill", show(&path));
-                self.find(&rules::REFERENCE_MISSING, message, file, Some(line));
+                self.report(&rules::REFERENCE_MISSING, message, file, Some(line));
             }
         }
         let scripts = skill::discover(&self.root, &self.path);
@@ -201,17 +205,17 @@ impl Checker {
                 }
                 Err(error) => {
                     let message = format!("`{}` {error}", show(path));
-                    self.find(&rules::SCRIPT_UNREADABLE, message, path, None);
+                    self.report(&rules::SCRIPT_UNREADABLE, message, path, None);
                     continue;
                 }
             };
-            let (preflight, mut remarks) =
+            let (preflight, mut findings) =
                 preflight::preflight(&self.root, &scripts, script, &source);
-            remarks.sort_by_key(|(rule, _, line)| (rule.level, *line));
-            for (rule, message, line) in remarks {
-                self.find(rule, message, path, Some(line));
+            findings.sort_by_key(|(rule, _, line)| (rule.level, *line));
+            for (rule, message, line) in findings {
+                self.report(rule, message, path, Some(line));
             }
-            mentions(&mut sources, script, &source);
+            add_mentions(&mut sources, script, &source);
             preflights.push(preflight);
         }
         let mut documents = references::Words::default();
@@ -223,30 +227,30 @@ impl Checker {
         }
         for script in references::unmentioned(&scripts, &documents, &sources, &preflights) {
             let message = format!("nothing in the skill mentions `{}`", show(script.path()));
-            self.find(&rules::SCRIPT_UNREFERENCED, message, script.path(), None);
+            self.report(&rules::SCRIPT_UNREFERENCED, message, script.path(), None);
         }
         if unread > 0 {
             let message = format!(
-                "{unread} scripts were not looked into: there are too many, or they are too large"
+                "scripts that were not checked because the skill has too many or too large ones: {unread}"
             );
-            self.find(&rules::CHECK_INCOMPLETE, message, file, None);
+            self.report(&rules::CHECK_INCOMPLETE, message, file, None);
         }
         preflights
     }
 
-    /// A file of the skill as text; nothing if too much was read already.
+    /// Reads a file of the skill as text. Returns `None` if the budget is used up.
     fn read(&mut self, path: &Path) -> Result<Option<String>, ReadError> {
-        if self.left == 0 {
+        if self.budget == 0 {
             return Ok(None);
         }
         let bytes = files::read(&self.root, path, MAX_SOURCE)?;
-        self.left = self.left.saturating_sub(bytes.len() as u64 + 1);
+        self.budget = self.budget.saturating_sub(bytes.len() as u64 + 1);
         Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
     }
 }
 
-/// What a script mentions, besides itself.
-fn mentions(words: &mut references::Words, script: &Script, source: &str) {
+/// Adds the words of a script, without its own name.
+fn add_mentions(words: &mut references::Words, script: &Script, source: &str) {
     let own = script.path().rsplit('/').next().unwrap_or_default();
     words.add(&source.replace(own, ""));
 }
@@ -258,7 +262,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_that_a_skill_contains_makes_the_readers_panic(
+        fn no_content_of_a_skill_makes_the_readers_panic(
             text in "([a-z]{1,6}|[\\PC\n\t]|import |from |f'\\{|`\\$\\{|\\$\\(|<<EOF\n|process\\.env|case x in |scripts/|\\]\\(|: ){0,60}"
         ) {
             let _ = python::facts(&text);
@@ -270,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn each_rule_has_a_name_of_its_own() {
+    fn every_rule_has_a_unique_name() {
         let ids: std::collections::BTreeSet<_> = Rule::all().iter().map(|rule| rule.id).collect();
         assert_eq!(ids.len(), Rule::all().len());
         let kebab = |id: &&str| {

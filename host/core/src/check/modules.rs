@@ -1,18 +1,18 @@
-//! What the interpreters bring along, and which packages need native code.
+//! The modules that the interpreters have, and the packages that need native code.
 //!
-//! `python.modules` and `node.modules` are written by trials that ask the interpreters
-//! (`the_list_of_python_modules_is_true`, `the_table_of_node_modules_in_the_readme_is_true`), so they
-//! cannot drift from what is there.
+//! `python.modules` and `node.modules` are written by tests that ask the interpreters
+//! (`the_list_of_python_modules_is_up_to_date`, `the_table_of_node_modules_is_up_to_date`), so they
+//! cannot drift from what the interpreters have.
 
 use super::facts::is_one_of;
 
-/// How a module of the library is there.
+/// How much of a standard library module is available.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Library {
-    Whole,
-    /// It can be imported, and some of it raises an error at its first use.
+pub(super) enum Availability {
+    Complete,
+    /// It can be imported, but using some of it is an error. The text says what.
     Limited(String),
-    /// Importing it is an error.
+    /// Importing it is an error. The text says why.
     Absent(String),
 }
 
@@ -34,18 +34,18 @@ const LIMITED: [(&str, &str); 17] = [
     ("wsgiref", NETWORK),
     ("xmlrpc", NETWORK),
     ("webbrowser", PROCESSES),
-    ("dbm", "there is only its slow form"),
+    ("dbm", "only its slow form is available"),
 ];
 const THREADS: &str = "starting a thread is an error in the sandbox";
 const PROCESSES: &str = "starting a process is an error in the sandbox";
-const NETWORK: &str = "the network is an error in the sandbox";
+const NETWORK: &str = "network access is an error in the sandbox";
 
-/// What the Python interpreter has of the module `name`.
-pub(super) fn python(name: &str) -> Option<Library> {
+/// How much of the module `name` the Python interpreter has.
+pub(super) fn python(name: &str) -> Option<Availability> {
     let root = name.split('.').next().unwrap_or_default();
     let entry = line(include_str!("python.modules"), root)?;
     if let Some(why) = entry.strip_prefix("absent") {
-        return Some(Library::Absent(why.trim().to_owned()));
+        return Some(Availability::Absent(why.trim().to_owned()));
     }
     let below = |module: &str| {
         name == module
@@ -54,31 +54,33 @@ pub(super) fn python(name: &str) -> Option<Library> {
                 .is_some_and(|rest| rest.starts_with('.'))
     };
     let limit = LIMITED.iter().find(|(module, _)| below(module));
-    Some(limit.map_or(Library::Whole, |(_, why)| {
-        Library::Limited((*why).to_owned())
+    Some(limit.map_or(Availability::Complete, |(_, why)| {
+        Availability::Limited((*why).to_owned())
     }))
 }
 
-/// What the JavaScript interpreter has of Node's module `name`; `uses` tells whether a source uses a name.
-pub(super) fn node(name: &str, uses: impl Fn(&str) -> bool) -> Option<Library> {
+/// How much of Node's module `name` the JavaScript interpreter has. `uses` returns whether a source uses a name.
+pub(super) fn node(name: &str, uses: impl Fn(&str) -> bool) -> Option<Availability> {
     let plain = name.strip_prefix("node:").unwrap_or(name);
     let entry = line(include_str!("node.modules"), plain)?;
     let (state, rest) = entry.split_once(' ').unwrap_or((entry, ""));
     Some(match state {
-        "absent" => Library::Absent("the sandbox does not have it".into()),
-        "granted" => Library::Limited(format!("each use is an error that asks for `{rest}`")),
+        "absent" => Availability::Absent("the runtime does not implement it".into()),
+        "granted" => Availability::Limited(format!(
+            "each use is an error that names the grant `{rest}`"
+        )),
         "partial" => {
-            let lacking: Vec<_> = rest.split(' ').filter(|name| uses(name)).collect();
-            match lacking.is_empty() {
-                true => Library::Whole,
-                false => Library::Limited(format!("it is there without `{}`", lacking.join(" "))),
+            let missing: Vec<_> = rest.split(' ').filter(|name| uses(name)).collect();
+            match missing.is_empty() {
+                true => Availability::Complete,
+                false => Availability::Limited(format!("it lacks `{}`", missing.join(" "))),
             }
         }
-        _ => Library::Whole,
+        _ => Availability::Complete,
     })
 }
 
-/// What follows the first word of the line that starts with it.
+/// The rest of the line that starts with `word`.
 fn line<'a>(table: &'a str, word: &str) -> Option<&'a str> {
     table
         .lines()
@@ -90,7 +92,7 @@ fn line<'a>(table: &'a str, word: &str) -> Option<&'a str> {
         })
 }
 
-/// Whether a Python package is known to need native code, or to be of no use without some.
+/// Whether a Python package is known to need native code, or to be useless without it.
 pub(super) fn is_native_python(root: &str) -> bool {
     is_one_of(root, NATIVE_PYTHON)
 }
@@ -123,28 +125,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tables_tell_whole_limited_and_absent_modules_apart() {
-        assert_eq!(python("json"), Some(Library::Whole));
-        assert_eq!(python("urllib.parse"), Some(Library::Whole));
+    fn the_tables_distinguish_whole_limited_and_absent_modules() {
+        assert_eq!(python("json"), Some(Availability::Complete));
+        assert_eq!(python("urllib.parse"), Some(Availability::Complete));
         assert!(matches!(
             python("urllib.request"),
-            Some(Library::Limited(_))
+            Some(Availability::Limited(_))
         ));
-        assert!(matches!(python("ssl"), Some(Library::Absent(_))));
+        assert!(matches!(python("ssl"), Some(Availability::Absent(_))));
         assert_eq!(python("requests"), None);
-        assert_eq!(node("node:path", |_| true), Some(Library::Whole));
-        assert_eq!(node("fs", |_| false), Some(Library::Whole));
+        assert_eq!(node("node:path", |_| true), Some(Availability::Complete));
+        assert_eq!(node("fs", |_| false), Some(Availability::Complete));
         assert!(matches!(
             node("fs", |name| name == "Utf8Stream"),
-            Some(Library::Limited(_))
+            Some(Availability::Limited(_))
         ));
         assert!(matches!(
             node("https", |_| false),
-            Some(Library::Limited(_))
+            Some(Availability::Limited(_))
         ));
         assert!(matches!(
             node("node:wasi", |_| false),
-            Some(Library::Absent(_))
+            Some(Availability::Absent(_))
         ));
         assert_eq!(node("express", |_| true), None);
     }

@@ -1,44 +1,44 @@
-//! What a script will meet here, told without running it: its runtime, its imports, the grants it will
-//! probably want.
+//! What a script needs from skillrun, found without running it: its runtime, its imports, the grants it probably needs.
 
 use super::facts::Facts;
-use super::resolve::Place;
+use super::resolve::Context;
 use super::rules::{self, Rule};
 use super::{javascript, python, shell};
+use crate::decision::request::OWN_VARIABLES;
 use crate::files::show;
 use crate::grant::Grant;
 use crate::skill::{Language, Script};
 use cap_std::fs::Dir;
 use std::path::Path;
 
-/// What a script will meet here.
+/// What a script needs from skillrun.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preflight {
     /// The script, by its path in the skill.
     pub script: String,
     /// The language it is written in.
     pub language: Language,
-    /// What will execute it.
+    /// What executes it.
     pub runtime: Runtime,
     /// What it imports, in the order of its source.
     pub imports: Vec<Import>,
-    /// What it will probably want, in a fixed order.
+    /// The grants it probably needs, in a fixed order.
     pub wants: Vec<Want>,
 }
 
-/// What will execute a script.
+/// What executes a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Runtime {
     /// An interpreter compiled to WebAssembly.
     Wasm,
     /// An interpreter of this machine, confined.
     Native,
-    /// Nothing: its language does not run here.
+    /// Nothing: skillrun cannot run its language.
     None,
 }
 
 impl Runtime {
-    /// The word for it, everywhere.
+    /// Its name in every output.
     pub fn word(self) -> &'static str {
         match self {
             Self::Wasm => "wasm",
@@ -53,28 +53,28 @@ impl Runtime {
 pub struct Import {
     /// The module, as the script names it.
     pub name: String,
-    /// Where it is imported first.
+    /// The line of the first import.
     pub line: usize,
     /// Where it comes from.
     pub state: Resolved,
-    /// The script goes on without it.
+    /// Whether the script handles its absence.
     pub optional: bool,
-    /// Why it is not all there, if it is not.
+    /// Why it is limited or absent, if it is.
     pub why: Option<String>,
 }
 
 /// Where an import comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resolved {
-    /// The library of the language.
+    /// The standard library.
     Library,
-    /// The library of the language, where a part of it is an error at its first use.
+    /// The standard library, but using some of it is an error.
     Limited,
     /// A file of the skill.
     Skill,
-    /// A package that the skill brings along.
+    /// A package that the skill contains.
     Package,
-    /// The library of the language has it and the sandbox does not.
+    /// The standard library has it, but the sandbox does not.
     Absent,
     /// A package that needs native code.
     Native,
@@ -83,7 +83,7 @@ pub enum Resolved {
 }
 
 impl Resolved {
-    /// The word for it, everywhere.
+    /// Its name in every output.
     pub fn word(self) -> &'static str {
         match self {
             Self::Library => "library",
@@ -97,27 +97,27 @@ impl Resolved {
     }
 }
 
-/// A grant that a script will probably want.
+/// A grant that a script probably needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Want {
-    /// The grant; nothing where its kind is plain and its value cannot be told.
+    /// The grant; `None` where its kind is known but its value is not.
     pub grant: Option<Grant>,
-    /// Where the source says so.
+    /// The line of the source.
     pub line: usize,
     /// What the source does there.
     pub why: String,
 }
 
-/// What is wrong or good to know, and in which line.
-pub(super) type Remark = (&'static Rule, String, usize);
+/// A finding in a script: its rule, message and line.
+pub(super) type ScriptFinding = (&'static Rule, String, usize);
 
-/// Reads one script and tells what it will meet.
+/// Reads one script and finds what it needs.
 pub(super) fn preflight(
     root: &Dir,
     scripts: &[Script],
     script: &Script,
     source: &str,
-) -> (Preflight, Vec<Remark>) {
+) -> (Preflight, Vec<ScriptFinding>) {
     let language = script.language();
     let facts = match language {
         Language::Python => python::facts(source),
@@ -125,7 +125,7 @@ pub(super) fn preflight(
         Language::Bash => shell::facts(source),
         _ => Facts::default(),
     };
-    let place = Place {
+    let context = Context {
         root,
         scripts,
         folder: Path::new(script.path()).parent().unwrap_or(Path::new("")),
@@ -135,8 +135,8 @@ pub(super) fn preflight(
         .imports
         .iter()
         .map(|import| match language {
-            Language::Python => place.python(import),
-            _ => place.javascript(import),
+            Language::Python => context.python(import),
+            _ => context.javascript(import),
         })
         .collect();
     let native = imports
@@ -147,20 +147,24 @@ pub(super) fn preflight(
         _ if !language.has_wasm() || native.is_some() => Runtime::Native,
         _ => Runtime::Wasm,
     };
-    // What the sandbox lacks does not matter outside of it.
+    // A native script does not use the sandbox's standard library.
     let matters = |import: &&Import| {
-        let lacks = matches!(import.state, Resolved::Limited | Resolved::Absent);
-        runtime == Runtime::Wasm || !lacks
+        let limited = matches!(import.state, Resolved::Limited | Resolved::Absent);
+        runtime == Runtime::Wasm || !limited
     };
-    let mut remarks: Vec<Remark> = imports.iter().filter(matters).filter_map(remark).collect();
+    let mut findings: Vec<ScriptFinding> = imports
+        .iter()
+        .filter(matters)
+        .filter_map(import_finding)
+        .collect();
     if runtime == Runtime::None {
-        let message = format!("{} does not run here", language.word());
-        remarks.push((&rules::RUNTIME_NONE, message, 1));
+        let message = format!("skillrun cannot run {} scripts", language.word());
+        findings.push((&rules::RUNTIME_NONE, message, 1));
     }
     let wants = wants(&facts, language, native, runtime);
-    remarks.extend(wants.iter().map(|want| {
+    findings.extend(wants.iter().map(|want| {
         let grant = want.grant.as_ref().map(|grant| format!("`{grant}`: "));
-        let message = format!("probably wants {}{}", grant.unwrap_or_default(), want.why);
+        let message = format!("probably needs {}{}", grant.unwrap_or_default(), want.why);
         (&rules::GRANT_WANTED, message, want.line)
     }));
     let preflight = Preflight {
@@ -170,10 +174,10 @@ pub(super) fn preflight(
         imports,
         wants,
     };
-    (preflight, remarks)
+    (preflight, findings)
 }
 
-fn remark(import: &Import) -> Option<Remark> {
+fn import_finding(import: &Import) -> Option<ScriptFinding> {
     let name = show(&import.name);
     let (rule, message) = match import.state {
         Resolved::Library | Resolved::Skill | Resolved::Package => return None,
@@ -187,7 +191,7 @@ fn remark(import: &Import) -> Option<Remark> {
         Resolved::Absent => (
             &rules::IMPORT_ABSENT,
             format!(
-                "`{name}` is not in the sandbox: {}",
+                "`{name}` is not available in the sandbox: {}",
                 import.why.as_deref().unwrap_or("it was left out")
             ),
         ),
@@ -204,37 +208,27 @@ fn remark(import: &Import) -> Option<Remark> {
         Resolved::Missing => (
             &rules::IMPORT_MISSING,
             format!(
-                "`{name}` is neither in the skill nor in the library of the language, and nothing is installed"
+                "`{name}` is neither in the skill nor in the standard library, and no packages are installed"
             ),
         ),
     };
-    let remark = if import.optional && rule.level == super::Level::Warning {
+    let finding = if import.optional && rule.level == super::Level::Warning {
         let rule = &rules::IMPORT_OPTIONAL;
         (
             rule,
-            format!("{message}; the script goes on without it"),
+            format!("{message}; the script can run without it"),
             import.line,
         )
     } else {
         (rule, message, import.line)
     };
-    Some(remark)
+    Some(finding)
 }
 
-/// Variables that every script has.
-const OURS: [&str; 11] = [
-    "SKILL_NAME",
-    "SKILL_BASE_DIR",
-    "SKILL_VERSION",
-    "SKILLKIT_VERSION",
-    "SKILLRUN_VERSION",
-    "HOME",
-    "TMPDIR",
-    "PATH",
-    "LANG",
-    "TZ",
-    "PWD",
-];
+/// Whether every script has this environment variable.
+fn is_always_set(name: &str) -> bool {
+    OWN_VARIABLES.contains(&name) || ["TZ", "PWD"].contains(&name)
+}
 
 fn wants(
     facts: &Facts,
@@ -260,9 +254,9 @@ fn wants(
         );
     }
     if let Some(line) = facts.network {
-        // Nothing on the machine tells hosts apart for a native script.
-        let whole = match runtime {
-            Runtime::Native => ", which a native script gets by `net:*` alone",
+        // Native confinement cannot tell hosts apart.
+        let only_all = match runtime {
+            Runtime::Native => "; a native script gets network access only with `net:*`",
             _ => "",
         };
         for ((host, port), line) in &facts.hosts {
@@ -270,17 +264,17 @@ fn wants(
             want(
                 Some(grant),
                 *line,
-                format!("its source names that host{whole}"),
+                format!("its source names this host{only_all}"),
             );
         }
         if facts.hosts.is_empty() {
-            let why = format!("the network, with hosts that its source does not tell{whole}");
+            let why = format!("network access to hosts that its source does not name{only_all}");
             want(None, line, why);
         }
     }
     for (name, line) in &facts.env {
-        if !OURS.contains(&name.as_str()) && !facts.set.contains(name) {
-            let why = "it reads that variable".to_owned();
+        if !is_always_set(name) && !facts.set.contains(name) {
+            let why = "it reads this variable".to_owned();
             want(Some(Grant::Env(name.clone())), *line, why);
         }
     }
@@ -289,10 +283,10 @@ fn wants(
             "" => want(
                 None,
                 *line,
-                "a command that its source does not tell".into(),
+                "a command that its source does not name".into(),
             ),
             name => {
-                let why = "it starts that command".to_owned();
+                let why = "it starts this command".to_owned();
                 want(Some(Grant::Run(name.to_owned())), *line, why);
             }
         }

@@ -1,39 +1,28 @@
-//! The files that a skill's documents refer to, and the scripts that nothing refers to.
+//! Finds the files that a skill's documents refer to, and the scripts that nothing refers to.
 
 use super::preflight::Preflight;
 use super::resolve::inside;
-use crate::skill::Script;
+use crate::skill::{BASE_DIRECTORIES, SKIPPED_FOLDERS, Script};
 use cap_std::fs::Dir;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
-/// Folders of a skill; a path that starts with one is meant to be in it.
+/// Folders of a skill. A path that starts with one of them is meant to be inside the skill.
 const FOLDERS: [&str; 3] = ["scripts/", "references/", "assets/"];
-/// What stands for the skill's folder in the wild.
-const BASES: [&str; 9] = [
-    "{baseDir}/",
-    "${CLAUDE_SKILL_DIR}/",
-    "$CLAUDE_SKILL_DIR/",
-    "${SKILL_BASE_DIR}/",
-    "$SKILL_BASE_DIR/",
-    "${SKILL_DIR}/",
-    "$SKILL_DIR/",
-    "{skill_dir}/",
-    "{SKILL_DIR}/",
-];
-/// A document names this many different files, and no more are looked at.
-const MOST: usize = 2000;
-/// Bytes of a path; longer ones name nothing that a skill holds.
+/// Different files that are taken from one document.
+const MAX_REFERENCES: usize = 2000;
+/// Bytes of a path. Longer ones name no file of a skill.
 const MAX_PATH: usize = 512;
-/// Bytes looked at for the end of a link's target: a line may hold a link at every second byte.
+/// Bytes searched for the end of a link's target. Without a limit the search is quadratic: a line may contain a link at
+/// every second byte.
 const MAX_TARGET: usize = 2 * MAX_PATH;
 
-/// The paths in the skill that a document refers to, each with the line where it stands first.
+/// The paths in the skill that a document refers to, each with its first line.
 pub(super) fn of(document: &str, names: &[&str]) -> BTreeMap<String, usize> {
     let mut found = BTreeMap::new();
     let mut add = |path: Option<String>, line: usize| {
         if let Some(path) = path
-            && found.len() < MOST
+            && found.len() < MAX_REFERENCES
         {
             found.entry(path).or_insert(line);
         }
@@ -50,7 +39,7 @@ pub(super) fn of(document: &str, names: &[&str]) -> BTreeMap<String, usize> {
     found
 }
 
-/// The target of a markdown link, if it is a file beside the document.
+/// The target of a Markdown link, if it is a file beside the document.
 fn linked(rest: &str) -> Option<String> {
     let (rest, ends) = match rest.strip_prefix('<') {
         Some(rest) => (rest, ['>', '>', '#', '?']),
@@ -64,7 +53,7 @@ fn linked(rest: &str) -> Option<String> {
     };
     let target = rest[..end].replace("%20", " ");
     let scheme = target.contains(':') || target.starts_with(['/', '~', '\\']);
-    let target = BASES
+    let target = BASE_DIRECTORIES
         .iter()
         .find_map(|base| target.strip_prefix(base))
         .unwrap_or(&target);
@@ -74,11 +63,13 @@ fn linked(rest: &str) -> Option<String> {
 /// The path in the skill that a word of the text names.
 fn named(word: &str, names: &[&str]) -> Option<String> {
     let word = word.trim_end_matches(['.', ':', '!', '?', ')']);
-    // An address holds paths, too.
+    // The path of a URL is not a path in the skill.
     if word.contains("://") || word.contains('%') {
         return None;
     }
-    let based = BASES.iter().find_map(|base| word.strip_prefix(base));
+    let based = BASE_DIRECTORIES
+        .iter()
+        .find_map(|base| word.strip_prefix(base));
     let below = |name: &&str| {
         let skills = format!("skills/{name}/");
         let at = word.find(&skills).map(|at| &word[at + skills.len()..]);
@@ -99,27 +90,27 @@ fn has_extension(path: &str) -> bool {
     })
 }
 
-/// A path that is meant as it stands, and no pattern.
+/// A literal path inside the skill; `None` for a pattern.
 fn plain(path: &str) -> Option<String> {
     let pattern = path.contains(['*', '{', '}', '$', '…', '<', '>', '\0']) || path.contains("...");
     let name = path.rsplit('/').next().unwrap_or_default();
     let stem = name.split('.').next().unwrap_or_default();
-    // `scripts/NAME.py` stands for any.
-    let stands_for = stem.len() > 1
+    // `scripts/NAME.py` stands for any script.
+    let is_placeholder = stem.len() > 1
         && stem.chars().all(|c| c.is_ascii_uppercase() || c == '_')
         && path.starts_with("scripts/");
-    if pattern || stands_for || path.len() > MAX_PATH {
+    if pattern || is_placeholder || path.len() > MAX_PATH {
         return None;
     }
     inside(Path::new(path))?.to_str().map(str::to_owned)
 }
 
-/// Whether a path is there, as a file or a folder inside the skill.
-pub(super) fn is_there(root: &Dir, path: &str) -> bool {
+/// Whether a path exists inside the skill, as a file or a directory.
+pub(super) fn exists(root: &Dir, path: &str) -> bool {
     root.metadata(path).is_ok()
 }
 
-/// What texts mention, word by word.
+/// The words of several texts.
 #[derive(Default)]
 pub(super) struct Words(HashSet<String>);
 
@@ -134,7 +125,7 @@ impl Words {
         }
     }
 
-    /// Whether a file's name was mentioned, each of its words.
+    /// Whether every word of a file's name occurs.
     fn mention(&self, name: &str) -> bool {
         let inner = |c: char| c.is_alphanumeric() || "_-.".contains(c);
         let mut words = name.split(|c| !inner(c)).map(|word| word.trim_matches('.'));
@@ -153,14 +144,13 @@ pub(super) fn unmentioned<'a>(
     for import in preflights.iter().flat_map(|preflight| &preflight.imports) {
         let name = import.name.rsplit('/').next().unwrap_or_default();
         imported.extend(name.split('.'));
-        imported.insert(name.split('.').next().unwrap_or_default());
     }
     let is_mentioned = |script: &&Script| {
         let name = script.path().rsplit('/').next().unwrap_or_default();
         documents.mention(name)
             || sources.mention(name)
             || imported.contains(script.name())
-            // These are found by their place or by a test runner.
+            // These are found by convention or by a test runner.
             || ["__init__", "__main__", "index", "conftest"].contains(&script.name())
     };
     scripts
@@ -169,15 +159,16 @@ pub(super) fn unmentioned<'a>(
         .collect()
 }
 
-/// The markdown files below the skill, without those of others.
+/// The Markdown files of the skill, without those of its dependencies.
 pub(super) fn documents(path: &Path) -> Vec<PathBuf> {
     const MAX_DEPTH: usize = 5;
     const MAX_ENTRIES: usize = 20_000;
     const MAX_DOCUMENTS: usize = 200;
-    let skipped = ["node_modules", ".git", "__pycache__", ".venv"];
     let enter = |entry: &walkdir::DirEntry| {
         let name = entry.file_name().to_string_lossy();
-        entry.depth() == 0 || !entry.file_type().is_dir() || !skipped.contains(&name.as_ref())
+        entry.depth() == 0
+            || !entry.file_type().is_dir()
+            || !SKIPPED_FOLDERS.contains(&name.as_ref())
     };
     let mut found: Vec<PathBuf> = walkdir::WalkDir::new(path)
         .max_depth(MAX_DEPTH)
@@ -207,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_found_in_every_way_that_skills_name_them() {
+    fn files_are_found_in_every_form_that_skills_write() {
         let text = "Run `python3 scripts/a.py --x=1` or ./scripts/b.sh.\nSee [the guide](references/c.md#part) and [d](<docs/d e.md> \"title\").\n`{baseDir}/scripts/f.py` `${CLAUDE_SKILL_DIR}/scripts/g.py` ~/.claude/skills/pdf/scripts/h.py skills/pdf/scripts/i.py pdf/scripts/j.py\n(assets/k.png), \"references/l.txt\"\n";
         assert_eq!(
             paths(text),
@@ -228,7 +219,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_elsewhere_or_a_pattern_is_no_reference() {
+    fn a_path_below_every_name_of_the_base_directory_is_a_reference() {
+        for base in BASE_DIRECTORIES {
+            assert_eq!(paths(&format!("Run {base}scripts/a.py")), ["scripts/a.py"]);
+            assert_eq!(paths(&format!("[a]({base}a.md)")), ["a.md"]);
+        }
+    }
+
+    #[test]
+    fn patterns_and_paths_outside_the_skill_are_not_references() {
         let text = "https://x.dev/scripts/a.py [b](https://x.dev/b.md) [c](#c) [d](mailto:a@b.c) scripts/*.py scripts/<name>.py scripts/{x}.py scripts/NAME.py other/scripts/e.py scripts/ scripts/build [f](../../etc/passwd.txt) [g](/etc/g.txt) ~/x/h.md";
         assert_eq!(paths(text), Vec::<String>::new());
     }

@@ -1,21 +1,21 @@
-//! Where imports come from: the skill, the library of the language, a package, or nowhere.
+//! Resolves imports: from the skill, the standard library, a package, or nowhere.
 
 use super::facts::{Facts, Imported};
-use super::modules::{self, Library};
+use super::modules::{self, Availability};
 use super::preflight::{Import, Resolved};
 use crate::skill::{Language, Script};
 use cap_std::fs::Dir;
 use std::path::{Component, Path, PathBuf};
 
-/// Where a script's imports are looked for.
-pub(super) struct Place<'a> {
+/// Where a script's imports are resolved.
+pub(super) struct Context<'a> {
     pub(super) root: &'a Dir,
     pub(super) scripts: &'a [Script],
     pub(super) folder: &'a Path,
     pub(super) facts: &'a Facts,
 }
 
-impl Place<'_> {
+impl Context<'_> {
     fn is_file(&self, path: &Path) -> bool {
         let plain = inside(path);
         plain.is_some_and(|path| self.root.metadata(path).is_ok_and(|meta| meta.is_file()))
@@ -26,7 +26,7 @@ impl Place<'_> {
         plain.is_some_and(|path| self.root.metadata(path).is_ok_and(|meta| meta.is_dir()))
     }
 
-    /// Where a Python module comes from.
+    /// Resolves a Python module.
     pub(super) fn python(&self, import: &Imported) -> Import {
         let bare = import.name.trim_start_matches('.');
         let dots = import.name.len() - bare.len();
@@ -41,7 +41,7 @@ impl Place<'_> {
             plain && (self.is_file(&module.with_extension("py")) || self.is_dir(&module))
         };
         if beside(&folder) {
-            return done(import, Resolved::Skill, None);
+            return import_from(import, Resolved::Skill, None);
         }
         if dots > 0 {
             // `from . import x` may also name what `__init__.py` defines.
@@ -51,15 +51,19 @@ impl Place<'_> {
             } else {
                 Resolved::Missing
             };
-            return done(import, state, None);
+            return import_from(import, state, None);
         }
         match modules::python(bare) {
-            Some(Library::Whole) => return done(import, Resolved::Library, None),
-            Some(Library::Limited(why)) => return done(import, Resolved::Limited, Some(why)),
-            Some(Library::Absent(why)) => return done(import, Resolved::Absent, Some(why)),
+            Some(Availability::Complete) => return import_from(import, Resolved::Library, None),
+            Some(Availability::Limited(why)) => {
+                return import_from(import, Resolved::Limited, Some(why));
+            }
+            Some(Availability::Absent(why)) => {
+                return import_from(import, Resolved::Absent, Some(why));
+            }
             None => {}
         }
-        // A script that changes where modules are looked for may find it anywhere in the skill.
+        // A script that changes the search path may find the module anywhere in the skill.
         let anywhere = |script: &Script| {
             script.language() == Language::Python
                 && (script.name() == top
@@ -70,17 +74,17 @@ impl Place<'_> {
                         .skip(1)
                         .any(|part| part == top))
         };
-        if self.facts.moves_path && self.scripts.iter().any(anywhere) {
-            return done(import, Resolved::Skill, None);
+        if self.facts.changes_search_path && self.scripts.iter().any(anywhere) {
+            return import_from(import, Resolved::Skill, None);
         }
         let state = match modules::is_native_python(top) {
             true => Resolved::Native,
             false => Resolved::Missing,
         };
-        done(import, state, None)
+        import_from(import, state, None)
     }
 
-    /// Where a JavaScript module comes from.
+    /// Resolves a JavaScript module.
     pub(super) fn javascript(&self, import: &Imported) -> Import {
         let name = import.name.as_str();
         if name.starts_with("./") || name.starts_with("../") || name == "." || name == ".." {
@@ -88,17 +92,21 @@ impl Place<'_> {
                 true => Resolved::Skill,
                 false => Resolved::Missing,
             };
-            return done(import, state, None);
+            return import_from(import, state, None);
         }
-        // Names that the package itself gives its files, and a module that stands in its own name.
+        // The package's own `imports` map, and a module that is contained in its URL.
         if name.starts_with('#') || name.starts_with("data:") {
-            return done(import, Resolved::Skill, None);
+            return import_from(import, Resolved::Skill, None);
         }
-        let uses = |word: &str| self.facts.words.contains(word);
+        let uses = |word: &str| self.facts.identifiers.contains(word);
         match modules::node(name, uses) {
-            Some(Library::Whole) => return done(import, Resolved::Library, None),
-            Some(Library::Limited(why)) => return done(import, Resolved::Limited, Some(why)),
-            Some(Library::Absent(why)) => return done(import, Resolved::Absent, Some(why)),
+            Some(Availability::Complete) => return import_from(import, Resolved::Library, None),
+            Some(Availability::Limited(why)) => {
+                return import_from(import, Resolved::Limited, Some(why));
+            }
+            Some(Availability::Absent(why)) => {
+                return import_from(import, Resolved::Absent, Some(why));
+            }
             None => {}
         }
         let parts = if name.starts_with('@') { 2 } else { 1 };
@@ -106,16 +114,16 @@ impl Place<'_> {
         let package = package.join("/");
         let mut folder = Some(self.folder);
         while let Some(at) = folder {
-            let home = at.join("node_modules").join(&package);
-            if self.is_dir(&home) {
-                let native =
-                    self.is_file(&home.join("binding.gyp")) || modules::is_native_npm(&package);
+            let directory = at.join("node_modules").join(&package);
+            if self.is_dir(&directory) {
+                let native = self.is_file(&directory.join("binding.gyp"))
+                    || modules::is_native_npm(&package);
                 let state = if native {
                     Resolved::Native
                 } else {
                     Resolved::Package
                 };
-                return done(import, state, None);
+                return import_from(import, state, None);
             }
             folder = at.parent();
         }
@@ -123,10 +131,10 @@ impl Place<'_> {
             true => Resolved::Native,
             false => Resolved::Missing,
         };
-        done(import, state, None)
+        import_from(import, state, None)
     }
 
-    /// Whether a path leads to a module: as it is, with an extension, or as a folder.
+    /// Whether a path leads to a module: exactly, with an extension, or as a directory.
     fn module(&self, path: &Path) -> bool {
         let extensions = ["js", "json", "cjs", "ts", "cts", "mts", "mjs"];
         let with = |path: &Path, extension: &str| {
@@ -135,7 +143,7 @@ impl Place<'_> {
             name.push(extension);
             PathBuf::from(name)
         };
-        // `x.js` in TypeScript is what `x.ts` becomes.
+        // In TypeScript, `x.js` names the output of `x.ts`.
         let compiled = match path.extension().and_then(|extension| extension.to_str()) {
             Some("js") => Some("ts"),
             Some("mjs") => Some("mts"),
@@ -154,7 +162,7 @@ impl Place<'_> {
     }
 }
 
-fn done(import: &Imported, state: Resolved, why: Option<String>) -> Import {
+fn import_from(import: &Imported, state: Resolved, why: Option<String>) -> Import {
     Import {
         name: import.name.clone(),
         line: import.line,
@@ -164,7 +172,7 @@ fn done(import: &Imported, state: Resolved, why: Option<String>) -> Import {
     }
 }
 
-/// A path without `.` and `..`, if it does not lead out of the skill.
+/// A path without `.` and `..`, unless it leads out of the skill.
 pub(super) fn inside(path: &Path) -> Option<PathBuf> {
     let mut plain = PathBuf::new();
     for part in path.components() {

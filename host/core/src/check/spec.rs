@@ -1,4 +1,4 @@
-//! The rules of the specification for the fields, as the reference validator applies them.
+//! Checks the fields against the specification, as the reference validator does.
 
 use super::rules::{self, Rule};
 use super::strict::{Kind, Node};
@@ -19,22 +19,25 @@ const FIELDS: [&str; 6] = [
     "name",
 ];
 
-/// A rule that is broken, what breaks it, and the line of the field.
-pub(super) type Breach = (&'static Rule, String, Option<usize>);
+/// A violated rule, the message, and the line of the field.
+pub(super) type Violation = (&'static Rule, String, Option<usize>);
 
-/// The rules that the fields of the skill in `folder` break, in the reference's order.
-pub(super) fn breaches(fields: &[(Node, Node)], folder: &str) -> Vec<Breach> {
+/// The rules that the fields of the skill in `folder` violate, in the reference validator's order.
+pub(super) fn violations(fields: &[(Node, Node)], folder: &str) -> Vec<Violation> {
     let mut all = Vec::new();
-    // A mapping that is merged in belongs to no field of its own.
+    // `<<` merges a mapping and is not a field itself.
     let fields = || fields.iter().filter(|(name, _)| name.text() != Some("<<"));
     for (name, _) in fields() {
         let text = name.text().unwrap_or_default();
         if !FIELDS.contains(&text) {
             let hint = match crate::suggest::nearest(text, FIELDS) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => "put it below `metadata`".into(),
+                None => "move it to `metadata`".into(),
             };
-            let message = format!("`{}` is no field of the specification: {hint}", show(text));
+            let message = format!(
+                "`{}` is not a field of the specification: {hint}",
+                show(text)
+            );
             all.push((&rules::FIELD_UNKNOWN, message, Some(name.line)));
         }
     }
@@ -45,8 +48,8 @@ pub(super) fn breaches(fields: &[(Node, Node)], folder: &str) -> Vec<Breach> {
     match get("name") {
         None => all.push((&rules::NAME_MISSING, "there is no `name`".into(), Some(1))),
         Some((line, value)) => {
-            let breaches = name(value, folder).into_iter();
-            all.extend(breaches.map(|(rule, message)| (rule, message, Some(line))));
+            let violations = name(value, folder).into_iter();
+            all.extend(violations.map(|(rule, message)| (rule, message, Some(line))));
         }
     }
     match get("description") {
@@ -56,11 +59,11 @@ pub(super) fn breaches(fields: &[(Node, Node)], folder: &str) -> Vec<Breach> {
         }
         Some((line, value)) => match value.text() {
             Some(text) if !strip(text).is_empty() => {
-                let (rule, most) = (&rules::DESCRIPTION_TOO_LONG, MAX_DESCRIPTION);
-                all.extend(too_long("description", text, rule, most, line));
+                let (rule, max) = (&rules::DESCRIPTION_TOO_LONG, MAX_DESCRIPTION);
+                all.extend(too_long("description", text, rule, max, line));
             }
             _ => {
-                let message = "the `description` is not text, or empty".to_owned();
+                let message = "the `description` is empty or not text".to_owned();
                 all.push((&rules::DESCRIPTION_EMPTY, message, Some(line)));
             }
         },
@@ -69,8 +72,8 @@ pub(super) fn breaches(fields: &[(Node, Node)], folder: &str) -> Vec<Breach> {
         None => {}
         Some((line, value)) => match value.text() {
             Some(text) => {
-                let (rule, most) = (&rules::COMPATIBILITY_TOO_LONG, MAX_COMPATIBILITY);
-                all.extend(too_long("compatibility", text, rule, most, line));
+                let (rule, max) = (&rules::COMPATIBILITY_TOO_LONG, MAX_COMPATIBILITY);
+                all.extend(too_long("compatibility", text, rule, max, line));
             }
             None => {
                 let message = "the `compatibility` is not text".to_owned();
@@ -85,17 +88,17 @@ fn too_long(
     field: &str,
     text: &str,
     rule: &'static Rule,
-    most: usize,
+    max: usize,
     line: usize,
-) -> Option<Breach> {
+) -> Option<Violation> {
     let length = text.chars().count();
-    let message = format!("the `{field}` has {length} characters, and at most {most} are allowed");
-    (length > most).then_some((rule, message, Some(line)))
+    let message = format!("the `{field}` has {length} characters, but at most {max} are allowed");
+    (length > max).then_some((rule, message, Some(line)))
 }
 
 fn name(value: &Node, folder: &str) -> Vec<(&'static Rule, String)> {
     let Some(text) = value.text().map(strip).filter(|text| !text.is_empty()) else {
-        let message = "the `name` is not text, or empty".to_owned();
+        let message = "the `name` is empty or not text".to_owned();
         return vec![(&rules::NAME_EMPTY, message)];
     };
     let name = normal(text);
@@ -104,7 +107,7 @@ fn name(value: &Node, folder: &str) -> Vec<(&'static Rule, String)> {
     let mut all: Vec<(&'static Rule, String)> = Vec::new();
     if length > MAX_NAME {
         let message =
-            format!("the `name` has {length} characters, and at most {MAX_NAME} are allowed");
+            format!("the `name` has {length} characters, but at most {MAX_NAME} are allowed");
         all.push((&rules::NAME_TOO_LONG, message));
     }
     if name != name.to_lowercase() {
@@ -122,13 +125,13 @@ fn name(value: &Node, folder: &str) -> Vec<(&'static Rule, String)> {
     if let Some(odd) = name.chars().find(|c| !is_alphanumeric(*c) && *c != '-') {
         let odd = show(&odd.to_string());
         let message = format!(
-            "the name `{shown}` holds `{odd}`: only letters, digits and hyphens are allowed"
+            "the name `{shown}` contains `{odd}`: only letters, digits and hyphens are allowed"
         );
         all.push((&rules::NAME_CHARACTERS, message));
     }
     if normal(folder) != name {
         let message = format!(
-            "the name `{shown}` is not that of the folder, `{}`",
+            "the name `{shown}` differs from the folder name `{}`",
             show(folder)
         );
         all.push((&rules::NAME_NOT_FOLDER, message));
@@ -142,22 +145,22 @@ fn normal(text: &str) -> String {
         .into_owned()
 }
 
-/// Letters and numbers by their category; Rust's own notion counts combining vowels as well.
+/// Letters and numbers by Unicode category. Rust's `char::is_alphanumeric` also includes combining vowels.
 fn is_alphanumeric(c: char) -> bool {
     let category = CodePointMapData::<GeneralCategory>::new().get(c);
     GeneralCategoryGroup::Letter.contains(category)
         || GeneralCategoryGroup::DecimalNumber.contains(category)
-        // Of the other numbers those that stand for a value, which is nearly all of them.
+        // The reference accepts other numbers only if they have a numeric value, which is nearly all of them.
         || GeneralCategoryGroup::LetterNumber.contains(category)
         || GeneralCategoryGroup::OtherNumber.contains(category)
 }
 
-/// Without the space around it; the four separators of ASCII are space for the reference.
+/// Trims whitespace. Like the reference validator, it treats the four ASCII separators as whitespace.
 pub(crate) fn strip(text: &str) -> &str {
     text.trim_matches(|c: char| c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}'))
 }
 
-/// The text of a field, without the space around it, if there is any.
+/// The trimmed text of a field, unless it is empty.
 pub(crate) fn text_of<'a>(fields: &'a [(Node, Node)], wanted: &str) -> Option<&'a str> {
     let mut found = fields
         .iter()

@@ -1,5 +1,6 @@
-//! The checks on a command of this machine: the policy names it, and it is installed.
+//! The checks on a command of this machine: the policy grants it, and it is installed.
 
+use super::script::MAX_SCRIPT_BYTES;
 use super::{Check, CheckedCommand, CommandScript, Refusal, hex};
 use crate::files::{self, plain, show};
 use crate::grant::Grant;
@@ -11,19 +12,17 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-/// Bytes of a command that is a script, as of a script in a skill.
-const MAX_SCRIPT: u64 = 10 * 1024 * 1024;
-/// Bytes of a first line that the kernel looks at.
-const FIRST_LINE: usize = 256;
+/// How much of a file the kernel reads to find its interpreter, `#!` included.
+const MAX_SHEBANG_BYTES: usize = 256;
 
-/// The grant that a command needs. Whether it is installed is nobody's business before that.
+/// The grant that a command needs. Before it is granted, nothing reveals whether the command is installed.
 pub(super) fn check_granted(rules: &EffectiveRules<'_>, name: &str) -> Result<Grant, Refusal> {
     let wanted: Grant = format!("run:{name}").parse().map_err(|_| {
         let message = format!("`{}` is not the name of a command", show(name));
-        Refusal::new(Check::Request, message).hint("a command is named without a path")
+        Refusal::new(Check::Request, message).hint("name a command without a path")
     })?;
     match rules.allows(&wanted) {
         true => Ok(wanted),
@@ -43,8 +42,8 @@ pub(super) fn find(name: &str, tier: Tier) -> Result<(CheckedCommand, String), R
     }
     let missing = || {
         let message = format!("the command `{name}` is not installed");
-        let folders = PATH.replace(':', ", ");
-        Refusal::new(Check::Runtime, message).hint(format!("it is looked for in {folders}"))
+        let directories = PATH.replace(':', ", ");
+        Refusal::new(Check::Runtime, message).hint(format!("searched in {directories}"))
     };
     let program = programs::find(&[name]).ok_or_else(missing)?;
     let fail = |why: &str| {
@@ -53,7 +52,7 @@ pub(super) fn find(name: &str, tier: Tier) -> Result<(CheckedCommand, String), R
     };
     let failed = |error: io::Error| fail(&plain(&error));
     let file = File::open(&program).map_err(failed)?;
-    // What was found may have been replaced before it was opened.
+    // The file may have been replaced between the search and the open.
     let real = files::real_path(&file).map_err(failed)?;
     let meta = file.metadata().map_err(failed)?;
     if !meta.is_file()
@@ -62,36 +61,42 @@ pub(super) fn find(name: &str, tier: Tier) -> Result<(CheckedCommand, String), R
     {
         return Err(missing());
     }
-    // The handle stays on this file, but nothing keeps its bytes from whoever may write it.
-    let own = rustix::process::geteuid().as_raw();
-    let is_anothers = meta.uid() != own && meta.uid() != 0;
-    if is_anothers || meta.permissions().mode() & 0o022 != 0 {
-        let real = show(&real.display().to_string());
-        let message = format!("the command `{name}`: other users may change `{real}`");
-        return Err(Refusal::new(Check::Permission, message)
-            .hint("it must belong to root or to you, and be writable by its owner alone"));
+    // The handle stays on this file, but any user who may write the file can still change its bytes.
+    if crate::ownership::other_writer(&meta).is_some() {
+        return Err(changeable(name, &show(&real.display().to_string())));
     }
     let script = script(&file, meta.len()).map_err(|why| fail(&why))?;
     let hash = match &script {
-        // The bytes that are hashed are those that will run: the file is read once.
+        // The file is read once, so the bytes that are hashed are the bytes that will run.
         Some(script) => hex(&Sha256::digest(&script.source)),
         None => hash(&file).map_err(failed)?,
     };
-    if let Some(script) = &script
-        && !skillrun_confine::is_shown(&script.interpreter)
-    {
+    if let Some(script) = &script {
         let interpreter = show(&script.interpreter.display().to_string());
-        return Err(fail(&format!(
-            "its interpreter `{interpreter}` is not there"
-        )));
+        if !skillrun_confine::is_shown(&script.interpreter) {
+            let why = format!("its interpreter `{interpreter}` is not available");
+            return Err(fail(&why));
+        }
+        let meta = script.interpreter.metadata().map_err(failed)?;
+        if crate::ownership::other_writer(&meta).is_some() {
+            return Err(changeable(name, &interpreter));
+        }
     }
     let command = CheckedCommand {
         name: name.to_owned(),
         program,
+        real,
         file,
         script,
     };
     Ok((command, hash))
+}
+
+/// The refusal of a command if other users can change it, or the interpreter that its first line names.
+fn changeable(name: &str, file: &str) -> Refusal {
+    let message = format!("the command `{name}`: other users can change `{file}`");
+    Refusal::new(Check::Permission, message)
+        .hint("it must belong to root or to you, and only its owner may have write permission")
 }
 
 /// Reads a command whose first line names an interpreter.
@@ -102,18 +107,22 @@ fn script(mut file: &File, size: u64) -> Result<Option<CommandScript>, String> {
     if file.read(&mut start).map_err(failed)? < 2 || &start != b"#!" {
         return Ok(None);
     }
-    if size > MAX_SCRIPT {
-        return Err(format!("a script of more than {MAX_SCRIPT} bytes"));
+    if size > MAX_SCRIPT_BYTES {
+        return Err(format!(
+            "the script is larger than {MAX_SCRIPT_BYTES} bytes"
+        ));
     }
     let mut source = start.to_vec();
-    file.take(MAX_SCRIPT + 1)
+    file.take(MAX_SCRIPT_BYTES + 1)
         .read_to_end(&mut source)
         .map_err(failed)?;
-    if source.len() as u64 > MAX_SCRIPT {
-        return Err(format!("a script of more than {MAX_SCRIPT} bytes"));
+    if source.len() as u64 > MAX_SCRIPT_BYTES {
+        return Err(format!(
+            "the script is larger than {MAX_SCRIPT_BYTES} bytes"
+        ));
     }
-    let (interpreter, argument) =
-        first_line(&source).ok_or("its first line names no interpreter by an absolute path")?;
+    let (interpreter, argument) = shebang(&source)
+        .ok_or("its first line does not name an interpreter by an absolute path")?;
     Ok(Some(CommandScript {
         interpreter: Path::new(OsStr::from_bytes(interpreter)).to_owned(),
         argument: argument.map(|argument| OsStr::from_bytes(argument).to_owned()),
@@ -121,21 +130,36 @@ fn script(mut file: &File, size: u64) -> Result<Option<CommandScript>, String> {
     }))
 }
 
-/// The interpreter and its one argument, as the kernel reads them.
-fn first_line(source: &[u8]) -> Option<(&[u8], Option<&[u8]>)> {
-    let blank = |byte: &u8| matches!(byte, b' ' | b'\t');
-    let line = source.strip_prefix(b"#!")?;
-    let end = line
+/// The interpreter and its one argument, as the kernel parses them (`load_script` in `fs/binfmt_script.c`).
+fn shebang(source: &[u8]) -> Option<(&[u8], Option<&[u8]>)> {
+    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+    let read = &source[..source.len().min(MAX_SHEBANG_BYTES)];
+    let mut line = read.strip_prefix(b"#!")?;
+    let newline = line.iter().position(|byte| *byte == b'\n');
+    line = &line[..newline.unwrap_or(line.len())];
+    line = &line[line.iter().position(|byte| !is_blank(byte))?..];
+    let separator = line
         .iter()
-        .take(FIRST_LINE)
-        .position(|byte| matches!(byte, b'\n' | b'\0'));
-    let line = line[..end.unwrap_or(line.len().min(FIRST_LINE))].trim_ascii();
-    let split = line.iter().position(blank).unwrap_or(line.len());
-    let (interpreter, rest) = line.split_at(split);
-    let rest = rest.trim_ascii();
+        .position(|byte| is_blank(byte) || *byte == b'\0');
+    if newline.is_none() && read.len() == MAX_SHEBANG_BYTES {
+        // Without a separator, the path may be longer than what was read.
+        separator?;
+        // The kernel replaces the last byte that it read by a NUL.
+        line = &line[..line.len() - 1];
+    }
+    let (interpreter, rest) = line.split_at(separator.unwrap_or(line.len()));
+    let first = rest.iter().position(|byte| !is_blank(byte));
+    let last = rest.iter().rposition(|byte| !is_blank(byte));
+    let argument = match (first, last) {
+        // A NUL after the interpreter ends the line.
+        (Some(first), Some(last)) if first > 0 => {
+            rest[first..=last].split(|byte| *byte == b'\0').next()
+        }
+        _ => None,
+    };
     interpreter
         .starts_with(b"/")
-        .then_some((interpreter, Some(rest).filter(|rest| !rest.is_empty())))
+        .then_some((interpreter, argument))
 }
 
 fn hash(mut file: &File) -> io::Result<String> {
@@ -155,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_first_line_is_read_as_the_kernel_reads_it() {
+    fn a_shebang_is_parsed_as_the_kernel_parses_it() {
         let none = None::<&[u8]>;
         for (source, expected) in [
             (&b"#!/bin/sh\necho"[..], Some((&b"/bin/sh"[..], none))),
@@ -168,8 +192,31 @@ mod tests {
             (b"#!bash\n", None),
             (b"#!\n", None),
             (b"\x7fELF", None),
+            // Only spaces and tabs are separators.
+            (b"#!/bin/sh\r\n", Some((b"/bin/sh\r", none))),
+            (b"#!/bin/sh -e\x0b\n", Some((b"/bin/sh", Some(b"-e\x0b")))),
+            (b"#!/bin/sh\0 -e\n", Some((b"/bin/sh", none))),
+            (b"#!/bin/sh -e\0x\n", Some((b"/bin/sh", Some(b"-e")))),
         ] {
-            assert_eq!(first_line(source), expected);
+            assert_eq!(shebang(source), expected);
         }
+    }
+
+    #[test]
+    fn an_interpreter_path_that_the_kernel_would_cut_is_not_accepted() {
+        let long = |length: usize| [b"#!/", &[b'a'; 256][..length - 3]].concat();
+        // The kernel reads 256 bytes. A file with 255 of them ends there.
+        let path = long(255);
+        assert_eq!(shebang(&path), Some((&path[2..], None)));
+        assert_eq!(shebang(&long(256)), None);
+        let with = |length: usize, end: &[u8]| [long(length), end.to_vec()].concat();
+        for end in [b"\n", b" ", b"\t"] {
+            let line = with(255, end);
+            assert_eq!(shebang(&line), Some((&path[2..], None)));
+            assert_eq!(shebang(&with(256, end)), None);
+        }
+        // An argument is cut: the last byte that the kernel reads becomes a NUL.
+        let line = with(250, b" -abcdefg\n");
+        assert_eq!(shebang(&line), Some((&line[2..250], Some(&b"-abc"[..]))));
     }
 }

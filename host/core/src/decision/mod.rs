@@ -1,49 +1,49 @@
-//! Whether a request may run.
+//! Decides whether a request may run.
 //!
-//! The checks come in the order of the contract and the first that fails is the answer. A [`Permit`]
-//! is made here and nowhere else; it holds everything a run needs, opened and read, so that what was
-//! checked is what runs: the directories are handles, the script is its bytes.
+//! The checks run in the order that `docs/policy.md` lists, and the first that fails is the refusal. A
+//! [`Permit`] is created here and nowhere else. It contains everything a run needs, already opened and
+//! read, so that what was checked is what runs: directories are handles, the script is its bytes.
 
 mod command;
 mod mounts;
 mod refusal;
-mod request;
+pub(crate) mod request;
 mod script;
 
 pub(crate) use mounts::Mount;
 pub use refusal::{Check, Refusal};
 
 use crate::approval::Question;
-use crate::audit::Asked;
+use crate::audit::RunInfo;
 use crate::files::show;
 use crate::grant::Grant;
 use crate::limits::Limits;
-use crate::policy::{Approval, Native, Policy};
-use crate::request::{COMMANDS, Request, Subject, Tier};
+use crate::policy::{ApprovalMode, NativeMode, Policy};
+use crate::request::{COMMANDS, Request, Target, Tier};
 use crate::skill::{Language, Script, Skill};
 use sha2::{Digest as _, Sha256};
 use std::ffi::OsString;
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The answer to a request.
+/// The decision about a request.
 #[derive(Debug)]
 #[non_exhaustive]
 #[expect(
     clippy::large_enum_variant,
-    reason = "made once per run and moved once, straight into it"
+    reason = "created once per run and moved once, straight into it"
 )]
 pub enum Decision {
     /// It may run.
     Permitted(Permit),
-    /// It may run if a person says so: see [`crate::Host::answer`].
-    Open(Box<Question>),
-    /// It may not, and nothing ran.
+    /// It may run if a person approves it: see [`crate::Host::answer`].
+    Pending(Box<Question>),
+    /// It may not run, and nothing ran.
     Refused(Refusal),
 }
 
-/// The right to one run. Only a decision under a [`Policy`] makes one.
+/// The right to one run. Only a decision under a [`Policy`] creates one.
 ///
 /// ```compile_fail
 /// let permit = skillrun::Permit { run_id: "mine".into(), ..todo!() };
@@ -51,7 +51,7 @@ pub enum Decision {
 #[derive(Debug)]
 pub struct Permit {
     pub(crate) run_id: String,
-    pub(crate) subject: Checked,
+    pub(crate) target: Checked,
     /// The SHA-256 of the script or the command.
     pub(crate) hash: String,
     pub(crate) args: Vec<String>,
@@ -62,19 +62,19 @@ pub struct Permit {
     pub(crate) env: Vec<(String, String)>,
     pub(crate) tier: Tier,
     pub(crate) grants: Vec<Grant>,
-    pub(crate) world: String,
-    pub(crate) chat: String,
-    /// The hash of all that the skill held when it was approved, if a person had to.
-    pub(crate) approved: Option<String>,
-    /// The hash of all that the policy demands the skill to hold, if it does.
-    pub(crate) pinned: Option<String>,
-    /// When the policy wants a person to be asked.
-    pub(crate) approval: Approval,
+    pub(crate) tenant: String,
+    pub(crate) session: String,
+    /// The hash of everything in the skill when it was approved, if a person had to approve it.
+    pub(crate) approved_content: Option<String>,
+    /// The hash of everything in the skill that the policy demands, if it demands one.
+    pub(crate) pinned_content: Option<String>,
+    /// When the policy demands that a person is asked.
+    pub(crate) approval: ApprovalMode,
     /// What the policy demands of native scripts.
-    pub(crate) native: Native,
+    pub(crate) native: NativeMode,
 }
 
-/// What a permit is for, checked and read.
+/// The target of a permit, checked and read.
 #[derive(Debug)]
 pub(crate) enum Checked {
     Script(CheckedScript),
@@ -86,7 +86,7 @@ pub(crate) enum Checked {
 pub(crate) struct CheckedScript {
     pub(crate) skill: Arc<Skill>,
     pub(crate) script: Script,
-    /// The script's path below the skill with its links resolved.
+    /// The script's path inside the skill, with links resolved.
     pub(crate) real: PathBuf,
     pub(crate) source: Vec<u8>,
 }
@@ -96,9 +96,11 @@ pub(crate) struct CheckedScript {
 pub(crate) struct CheckedCommand {
     pub(crate) name: String,
     pub(crate) program: PathBuf,
+    /// Where the file really is; `program` may be a link.
+    pub(crate) real: PathBuf,
     /// The file that was hashed.
     pub(crate) file: File,
-    /// What it is, if its first line names an interpreter.
+    /// The script, if its first line names an interpreter.
     pub(crate) script: Option<CommandScript>,
 }
 
@@ -106,20 +108,33 @@ pub(crate) struct CheckedCommand {
 #[derive(Debug)]
 pub(crate) struct CommandScript {
     pub(crate) interpreter: PathBuf,
-    /// The one argument that the first line may hold.
+    /// The one argument that the first line may contain.
     pub(crate) argument: Option<OsString>,
     pub(crate) source: Vec<u8>,
 }
 
+impl CommandScript {
+    /// Whether its first line names the program `name`, directly or through `env`.
+    pub(crate) fn is_for(&self, name: &str) -> bool {
+        let is_named = |path: &Path| path.file_name().is_some_and(|file| file == name);
+        let by_env = self
+            .interpreter
+            .file_name()
+            .is_some_and(|file| file == "env")
+            && self.argument.as_deref().is_some_and(|word| word == name);
+        is_named(&self.interpreter) || by_env
+    }
+}
+
 impl Permit {
-    /// Names the run in the outcome and in the audit log.
+    /// Identifies the run in the outcome and in the audit log.
     pub fn run_id(&self) -> &str {
         &self.run_id
     }
 
-    /// What will run: the path of a script in its skill, or the name of a command.
+    /// The path of the script in its skill, or the name of the command.
     pub fn script(&self) -> &str {
-        match &self.subject {
+        match &self.target {
             Checked::Script(script) => script.script.path(),
             Checked::Command(command) => &command.name,
         }
@@ -127,7 +142,7 @@ impl Permit {
 
     /// Its real, absolute path.
     pub fn script_path(&self) -> PathBuf {
-        match &self.subject {
+        match &self.target {
             Checked::Script(script) => script.skill.path().join(&script.real),
             Checked::Command(command) => command.program.clone(),
         }
@@ -140,23 +155,23 @@ impl Permit {
 
     /// The name of the skill; empty for a command.
     pub fn skill(&self) -> &str {
-        match &self.subject {
+        match &self.target {
             Checked::Script(script) => script.skill.name(),
             Checked::Command(_) => COMMANDS,
         }
     }
 
-    /// What approvals know it by: the name of its skill's folder, and nothing for a command.
-    pub(crate) fn section(&self) -> &str {
-        match &self.subject {
+    /// The key of its approvals: the name of its skill's folder; empty for a command.
+    pub(crate) fn approval_key(&self) -> &str {
+        match &self.target {
             Checked::Script(script) => script.skill.folder(),
             Checked::Command(_) => COMMANDS,
         }
     }
 
-    /// What it is, for a message.
+    /// The name of the target in messages.
     pub(crate) fn title(&self) -> String {
-        match &self.subject {
+        match &self.target {
             Checked::Script(script) => format!(
                 "`{}` of skill `{}`",
                 show(script.script.path()),
@@ -171,11 +186,12 @@ impl Permit {
         &self.limits
     }
 
-    pub(crate) fn asked(&self) -> Asked<'_> {
-        Asked {
+    /// The fields of its audit lines.
+    pub(crate) fn run_info(&self) -> RunInfo<'_> {
+        RunInfo {
             run_id: &self.run_id,
-            world: &self.world,
-            chat: &self.chat,
+            tenant: &self.tenant,
+            session: &self.session,
             skill: self.skill(),
             script: self.script(),
             args: &self.args,
@@ -187,20 +203,20 @@ impl Permit {
     pub(crate) fn workspace_path(&self) -> Option<String> {
         let guest = self.workspace.as_ref()?;
         let own = usize::from(self.skill_mount().is_some());
-        let mut others = self.mounts.iter().skip(own);
-        let mount = others.find(|mount| mount.guest == *guest)?;
+        let mut mounts = self.mounts.iter().skip(own);
+        let mount = mounts.find(|mount| mount.guest == *guest)?;
         Some(mount.host.display().to_string())
     }
 
-    /// The skill's folder, if it is for a script: the first of the mounts.
+    /// The mount of the skill's folder, which is the first one; `None` for a command.
     pub(crate) fn skill_mount(&self) -> Option<&Mount> {
-        match self.subject {
+        match self.target {
             Checked::Script(_) => self.mounts.first(),
             Checked::Command(_) => None,
         }
     }
 
-    /// Where a script sees its skill's folder.
+    /// The path at which a script sees its skill's folder.
     pub(crate) fn skill_base(&self) -> Option<&str> {
         self.skill_mount().map(|mount| mount.guest.as_str())
     }
@@ -208,38 +224,38 @@ impl Permit {
 
 /// Whether and where scripts of a language run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Runs {
+pub(crate) enum RunsIn {
     /// In a WASI interpreter.
-    InWasm,
+    Wasm,
     /// In an interpreter of this machine.
-    Natively,
-    /// In an interpreter that this machine does not have.
-    Uninstalled,
+    Native,
+    /// In an interpreter that is not installed on this machine.
+    NotInstalled,
     /// Nowhere.
-    Not,
+    Nowhere,
 }
 
-/// Makes the decision. `runs` says where a language runs in a tier.
+/// Decides about a request. `runs` returns where a language runs in a tier.
 pub(crate) fn decide(
     policy: &Policy,
     request: Request,
     run_id: String,
-    runs: impl Fn(Language, Tier) -> Runs,
+    runs: impl Fn(Language, Tier) -> RunsIn,
 ) -> Result<Permit, Refusal> {
     let mut grants = request.grants.clone();
-    let rules = &request.subject.rules(policy)?;
-    let mut pinned = None;
-    let (subject, hash) = match &request.subject {
-        Subject::Script { skill, script } => {
+    let rules = &request.target.rules(policy)?;
+    let mut pinned_content = None;
+    let (target, hash) = match &request.target {
+        Target::Script { skill, script } => {
             let skill = Arc::clone(skill);
             let script = script::find_script(&skill, script)?;
             let (source, real) = script::read_script(&skill, &script)?;
             let hash = hex(&Sha256::digest(&source));
-            pinned = script::check_digest(rules, &skill, &real, &hash)?;
+            pinned_content = script::check_digest(rules, &skill, &real, &hash)?;
             script::check_interpreter(rules, &skill, &script)?;
             script::check_allowed_tools(&skill, &script, &request.args)?;
             let runs = request::check_runtime(&script, request.tier, runs)?;
-            if runs == Runs::Natively && script.language().has_wasm() {
+            if runs == RunsIn::Native && script.language().has_wasm() {
                 grants.push(Grant::Native);
             }
             let script = CheckedScript {
@@ -250,12 +266,12 @@ pub(crate) fn decide(
             };
             (Checked::Script(script), hash)
         }
-        Subject::Command(name) => {
+        Target::Command(name) => {
             grants.push(command::check_granted(rules, name)?);
             let (command, hash) = command::find(name, request.tier)?;
             (Checked::Command(command), hash)
         }
-        Subject::Unclear { refusal, .. } => return Err(refusal.clone()),
+        Target::Unresolved { refusal, .. } => return Err(refusal.clone()),
     };
     request::check_session(&request)?;
     let limits = request::check_limits(rules, &request)?;
@@ -263,8 +279,8 @@ pub(crate) fn decide(
     grants.extend(request.env.iter().map(|(name, _)| Grant::Env(name.clone())));
     grants.sort();
     grants.dedup();
-    request::check_grants(rules, &request.subject, &grants)?;
-    request::check_env(&request.subject, &request.env)?;
+    request::check_grants(rules, &request.target, &grants)?;
+    request::check_env(&request.target, &request.env)?;
     let (mounts, workspace) = mounts::open_mounts(rules, &request, &mut grants)?;
     let (approval, native) = (rules.approval(), rules.native());
 
@@ -272,13 +288,13 @@ pub(crate) fn decide(
         args,
         env,
         tier,
-        world,
-        chat,
+        tenant,
+        session,
         ..
     } = request;
     Ok(Permit {
         run_id,
-        subject,
+        target,
         hash,
         args,
         input,
@@ -288,10 +304,10 @@ pub(crate) fn decide(
         env,
         tier,
         grants,
-        world,
-        chat,
-        approved: None,
-        pinned,
+        tenant,
+        session,
+        approved_content: None,
+        pinned_content,
         approval,
         native,
     })

@@ -1,10 +1,10 @@
-//! The directories that a script will see, opened while it is decided.
+//! The directories that a script will see, opened during the decision.
 
 use super::{Check, Refusal};
 use crate::files::{self, show};
 use crate::grant::Grant;
 use crate::policy::EffectiveRules;
-use crate::request::{Paths, Request, Subject};
+use crate::request::{Paths, Request, Target};
 use crate::walk::{Links, WalkError, walk};
 use cap_std::fs::Dir;
 use std::fs::File;
@@ -14,25 +14,25 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub(crate) struct Mount {
     pub(crate) dir: Dir,
-    /// Where it really is.
+    /// Its real path.
     pub(crate) host: PathBuf,
-    /// Where the script sees it.
+    /// The path at which the script sees it.
     pub(crate) guest: String,
     pub(crate) writable: bool,
-    /// The one entry that shows, where a single file was granted.
+    /// The only visible entry, if a single file was granted.
     pub(crate) only: Option<String>,
 }
 
 impl Mount {
-    /// Where what it shows really is.
+    /// The real path of the directory or of the single file.
     fn real(&self) -> PathBuf {
         let only = self.only.as_ref();
         only.map_or_else(|| self.host.clone(), |name| self.host.join(name))
     }
 }
 
-/// Opens every directory that a script or a command will see; the skill's own comes first. Paths in `grants` become
-/// those of what was opened, so that approvals and the audit log hold the target of a link and not its name.
+/// Opens every directory that a script or a command will see; the skill's folder comes first. Replaces the paths in
+/// `grants` by the real paths, so that approvals and the audit log contain the target of a link and not its name.
 pub(super) fn open_mounts(
     rules: &EffectiveRules<'_>,
     request: &Request,
@@ -43,7 +43,7 @@ pub(super) fn open_mounts(
         .iter()
         .any(|g| matches!(g, Grant::Write(path) if path.as_os_str() == Grant::SKILL));
     let mut mounts = Vec::new();
-    if let Subject::Script { skill, .. } = &request.subject {
+    if let Target::Script { skill, .. } = &request.target {
         let own = skill.root().try_clone();
         mounts.push(Mount {
             dir: own.map_err(|e| fail("skill".into(), files::plain(&e)))?,
@@ -60,9 +60,13 @@ pub(super) fn open_mounts(
     let mut workspace = None;
     if let Some(path) = &request.workspace {
         let what = || format!("workspace `{}`", show(&path.display().to_string()));
-        let mount = open_mount(path, true, links).map_err(|why| why.refusal(&what()))?;
+        let no_directory = || fail(what(), "must be a directory".into());
+        let mount = open_mount(path, true, links).map_err(|why| match why {
+            MountError::Special => no_directory(),
+            other => other.refusal(&what()),
+        })?;
         if mount.only.is_some() {
-            return Err(fail(what(), "not a directory".into()));
+            return Err(no_directory());
         }
         let own = mounts.iter().any(|skill| skill.host == mount.host);
         if own && !write_skill {
@@ -70,7 +74,23 @@ pub(super) fn open_mounts(
                 Check::Grants,
                 format!("{} is the skill's own folder, which is read-only", what()),
             )
-            .hint("leave --workspace out to read it, or pass --allow write:skill"));
+            .hint("omit --workspace if reading is enough, or pass --allow write:skill"));
+        }
+        // A directory of the skill's scripts is not for its scripts to change either.
+        if let (Target::Script { skill, .. }, false) = (&request.target, write_skill)
+            && skill.scripts().iter().any(|script| {
+                let script = skill.path().join(script.path());
+                mount.host.starts_with(skill.path()) && script.starts_with(&mount.host)
+            })
+        {
+            return Err(Refusal::new(
+                Check::Grants,
+                format!(
+                    "{} contains scripts of the skill, which is read-only",
+                    what()
+                ),
+            )
+            .hint("use another directory, or pass --allow write:skill"));
         }
         let guest = guest_path(request.paths, &mount.host, "/workspace")?;
         workspace = Some(guest.clone());
@@ -82,22 +102,33 @@ pub(super) fn open_mounts(
             Grant::Write(path) if path.as_os_str() != Grant::SKILL => (path, true),
             _ => continue,
         };
-        // A grant of the policy file names a tree. What was opened must lie in it, whatever links led there.
+        // A grant of the policy file names a tree. The opened path must be inside it, whatever links led there.
         let links = match rules.typed().iter().any(|typed| typed.covers(grant)) {
             true => links,
             false => Links::All,
         };
         let mount = open_mount(path, writable, links);
-        let mount = mount.map_err(|why| why.refusal(&format!("`{}`", show(&grant.to_string()))))?;
+        let mount = mount.map_err(|why| {
+            let what = format!("`{}`", show(&grant.to_string()));
+            let Some((file, line)) = rules.origin(grant) else {
+                return why.refusal(&what);
+            };
+            let file = show(&file.display().to_string());
+            let refusal = why.refusal(&format!("{what}, granted in line {line} of `{file}`"));
+            match refusal.hint {
+                Some(_) => refusal,
+                None => refusal.hint("create it, or remove the grant from the policy"),
+            }
+        })?;
         let real = mount.real();
         if !really_covers(rules, grant, &real) {
             let (shown, real) = (show(&grant.to_string()), show(&real.display().to_string()));
             return Err(Refusal::new(
                 Check::Grants,
-                format!("`{shown}` leads to `{real}`, out of what the policy grants"),
+                format!("`{shown}` resolves to `{real}`, which the policy does not grant"),
             )
             .hint(format!(
-                "add \"{}:{real}\" to `allow` in skillrun.toml if that is meant",
+                "if that is intended, add \"{}:{real}\" to `allow` in skillrun.toml",
                 if writable { "write" } else { "read" }
             )));
         }
@@ -116,24 +147,26 @@ pub(super) fn open_mounts(
     Ok((mounts, workspace))
 }
 
-/// Whether what was opened lies where a grant says. Grants of the policy file are compared without links: a script
+/// Whether the opened path is inside a grant. Grants of the policy file are compared without following links: a script
 /// that may write there could have created one. A grant that a person typed counts as typed, because the walk has
 /// checked its links.
 fn really_covers(rules: &EffectiveRules<'_>, wanted: &Grant, real: &Path) -> bool {
-    let mut held = rules.grants().filter(|held| held.covers(wanted));
-    held.any(|held| match held {
+    let mut covering = rules.grants().filter(|grant| grant.covers(wanted));
+    covering.any(|grant| match grant {
         Grant::Read(path) | Grant::Write(path) => real.starts_with(path),
         _ => false,
     }) || rules.typed().contains(wanted)
 }
 
-/// Why something was not opened.
-enum Unopened {
+/// Why a mount could not be opened.
+enum MountError {
     Walk(WalkError),
-    Unfit(String),
+    /// A pipe, a socket or a device.
+    Special,
+    Unsuitable(String),
 }
 
-impl Unopened {
+impl MountError {
     fn refusal(self, what: &str) -> Refusal {
         match self {
             Self::Walk(WalkError::Link { ref target, .. }) => {
@@ -146,25 +179,26 @@ impl Unopened {
     }
 }
 
-impl std::fmt::Display for Unopened {
+impl std::fmt::Display for MountError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Walk(error) => error.fmt(f),
-            Self::Unfit(why) => f.write_str(why),
+            Self::Special => f.write_str("neither a file nor a directory"),
+            Self::Unsuitable(why) => f.write_str(why),
         }
     }
 }
 
-impl From<std::io::Error> for Unopened {
+impl From<std::io::Error> for MountError {
     fn from(error: std::io::Error) -> Self {
-        Self::Unfit(files::plain(&error))
+        Self::Unsuitable(files::plain(&error))
     }
 }
 
 /// Opens a directory, or the directory around a single file.
-fn open_mount(path: &Path, writable: bool, links: Links) -> Result<Mount, Unopened> {
-    let unfit = |why: &str| Unopened::Unfit(why.to_owned());
-    let mut walked = walk(path, links).map_err(Unopened::Walk)?;
+fn open_mount(path: &Path, writable: bool, links: Links) -> Result<Mount, MountError> {
+    let unsuitable = |why: &str| MountError::Unsuitable(why.to_owned());
+    let mut walked = walk(path, links).map_err(MountError::Walk)?;
     let (is_dir, is_file) = (walked.metadata().is_dir(), walked.metadata().is_file());
     let (folder, only) = match walked.found.take() {
         _ if is_dir => (walked.into_handle(), None),
@@ -172,22 +206,22 @@ fn open_mount(path: &Path, writable: bool, links: Links) -> Result<Mount, Unopen
             let name = name.into_string();
             (
                 folder,
-                Some(name.map_err(|_| unfit("its name is not UTF-8"))?),
+                Some(name.map_err(|_| unsuitable("its name is not UTF-8"))?),
             )
         }
-        _ => return Err(unfit("neither a file nor a directory")),
+        _ => return Err(MountError::Special),
     };
     let dir = Dir::from_std_file(File::from(folder));
     let host = files::real_path(&dir)?;
-    let kernel = ["/proc", "/sys", "/dev"];
-    if host == Path::new("/") || kernel.iter().any(|own| host.starts_with(own)) {
-        return Err(unfit(
-            "it holds the kernel's own files; name the folders that are needed",
+    let kernel_dirs = ["/proc", "/sys", "/dev"];
+    if host == Path::new("/") || kernel_dirs.iter().any(|dir| host.starts_with(dir)) {
+        return Err(unsuitable(
+            "it contains the kernel's own files; grant only the directories that are needed",
         ));
     }
     let guest = host
         .to_str()
-        .ok_or_else(|| unfit("its path is not UTF-8"))?;
+        .ok_or_else(|| unsuitable("its path is not UTF-8"))?;
     Ok(Mount {
         guest: guest.to_owned(),
         dir,

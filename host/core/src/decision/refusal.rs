@@ -1,4 +1,4 @@
-//! Why a request may not run.
+//! The reason why a request may not run.
 
 use std::fmt;
 
@@ -7,23 +7,23 @@ use std::fmt;
 pub struct Refusal {
     /// The check that failed.
     pub check: Check,
-    /// What failed, on what.
+    /// What failed, and on what.
     pub message: String,
-    /// What would help, if anything would.
+    /// What to do about it, if anything helps.
     pub hint: Option<String>,
 }
 
-/// The checks before a run, in their order.
+/// The checks before a run, roughly in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Check {
-    /// There is a policy that can be believed.
+    /// The policy is trusted and covers the skill.
     Policy,
-    /// The script is there and its name means one script.
+    /// The script exists and its name is unambiguous.
     Script,
-    /// Its path stays inside the skill.
+    /// Its path stays inside the skill and is UTF-8 where it has to be.
     Path,
-    /// It carries no setuid or setgid bit.
+    /// It has no setuid or setgid bit; no other user can change a command.
     Permission,
     /// Its interpreter is allowed.
     Interpreter,
@@ -31,7 +31,7 @@ pub enum Check {
     AllowedTools,
     /// There is a runtime for it.
     Runtime,
-    /// Arguments, input and limits are within what any run may ask for.
+    /// Arguments, input and limits are within what any run may request.
     Request,
     /// The limits are within what the policy allows.
     Limits,
@@ -39,7 +39,7 @@ pub enum Check {
     Grants,
     /// What the policy demands can be enforced on this machine.
     Isolation,
-    /// A person said yes, where one has to be asked.
+    /// A person approved it, if one has to be asked.
     Approval,
 }
 
@@ -59,7 +59,7 @@ impl Refusal {
         }
     }
 
-    /// The word that a message of it starts with: `refused` where somebody could allow it.
+    /// The first word of its message: `refused` if the run could be allowed, `error` otherwise.
     pub fn word(&self) -> &'static str {
         match self.check {
             Check::Script | Check::Runtime | Check::Request => "error",
@@ -67,7 +67,7 @@ impl Refusal {
         }
     }
 
-    /// The exit code that stands for it: 127 not found, 125 not a valid request, 126 refused.
+    /// Its exit code: 127 not found, 125 not a valid request, 126 refused.
     pub fn exit_code(&self) -> u8 {
         match self.check {
             Check::Script | Check::Runtime => 127,

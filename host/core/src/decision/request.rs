@@ -1,39 +1,39 @@
-//! The checks on what is asked for: a runtime, limits, arguments, grants, variables.
+//! The checks on the rest of a request: runtime, limits, arguments, grants, variables.
 
-use super::{Check, Refusal, Runs};
+use super::{Check, Refusal, RunsIn};
 use crate::files::show;
 use crate::grant::Grant;
 use crate::limits::{Limits, show_bytes, show_duration};
 use crate::policy::EffectiveRules;
 use crate::programs::{PATH, safe_variables};
-use crate::request::{Request, Subject, Tier};
+use crate::request::{Request, Target, Tier};
 use crate::skill::{Language, Script};
 
 pub(super) fn check_runtime(
     script: &Script,
     tier: Tier,
-    runs: impl Fn(Language, Tier) -> Runs,
-) -> Result<Runs, Refusal> {
+    runs: impl Fn(Language, Tier) -> RunsIn,
+) -> Result<RunsIn, Refusal> {
     let language = script.language();
     let (name, word) = (show(script.path()), language.word());
     let runs = runs(language, tier);
     match runs {
-        Runs::InWasm | Runs::Natively => return Ok(runs),
-        Runs::Uninstalled => {
+        RunsIn::Wasm | RunsIn::Native => return Ok(runs),
+        RunsIn::NotInstalled => {
             let interpreter = language.interpreter();
             let message =
                 format!("interpreter `{interpreter}` for script `{name}` is not installed");
-            let packages = match language {
+            let package = match language {
                 Language::Python => "python3",
                 Language::JavaScript => "nodejs",
                 _ => interpreter,
             };
             return Err(Refusal::new(Check::Runtime, message).hint(format!(
-                "install the package `{packages}` of your system; it is looked for in {}",
+                "install the system package `{package}`; searched in {}",
                 PATH.replace(':', ", ")
             )));
         }
-        Runs::Not => {}
+        RunsIn::Nowhere => {}
     }
     let refusal = match (language, tier) {
         (Language::PowerShell | Language::Batch, _) => Refusal::new(
@@ -60,56 +60,56 @@ pub(super) fn check_limits(
     rules: &EffectiveRules<'_>,
     request: &Request,
 ) -> Result<Limits, Refusal> {
-    let most = rules.limits();
+    let max = rules.limits();
     let Some(limits) = &request.limits else {
-        return Ok(most);
+        return Ok(max);
     };
     limits
         .check()
         .map_err(|error| Refusal::new(Check::Request, error.to_string()))?;
-    let bytes = |name, wanted: u64, most: u64| {
+    let bytes = |name, wanted: u64, max: u64| {
         let line = format!("{name} = \"{}\"", show_bytes(wanted));
-        (name, wanted > most, line, show_bytes(most))
+        (name, wanted > max, line, show_bytes(max))
     };
-    let count = |name, wanted: u64, most: u64| {
+    let count = |name, wanted: u64, max: u64| {
         let line = format!("{name} = {wanted}");
-        (name, wanted > most, line, most.to_string())
+        (name, wanted > max, line, max.to_string())
     };
     let time = format!("time = \"{}\"", show_duration(limits.time));
     let over = [
         (
             "time",
-            limits.time > most.time,
+            limits.time > max.time,
             time,
-            show_duration(most.time),
+            show_duration(max.time),
         ),
-        bytes("memory", limits.memory, most.memory),
-        bytes("output", limits.output, most.output),
-        bytes("scratch", limits.scratch, most.scratch),
-        bytes("disk", limits.disk, most.disk),
+        bytes("memory", limits.memory, max.memory),
+        bytes("output", limits.output, max.output),
+        bytes("scratch", limits.scratch, max.scratch),
+        bytes("disk", limits.disk, max.disk),
         count(
             "open_files",
             limits.open_files.into(),
-            most.open_files.into(),
+            max.open_files.into(),
         ),
-        count("processes", limits.processes.into(), most.processes.into()),
+        count("processes", limits.processes.into(), max.processes.into()),
         count(
             "fuel",
             limits.fuel.unwrap_or(u64::MAX),
-            most.fuel.unwrap_or(u64::MAX),
+            max.fuel.unwrap_or(u64::MAX),
         ),
     ];
-    if limits.arguments > most.arguments {
-        let most = show_bytes(most.arguments);
-        let message = format!("at most `{most}` of arguments are taken");
+    if limits.arguments > max.arguments {
+        let max = show_bytes(max.arguments);
+        let message = format!("arguments are limited to `{max}`");
         return Err(Refusal::new(Check::Limits, message));
     }
     match over.into_iter().find(|(_, over, _, _)| *over) {
         None => Ok(limits.clone()),
-        Some((name, _, line, most)) => {
-            let message = format!("the policy allows at most `{most}` of {name}");
+        Some((name, _, line, max)) => {
+            let message = format!("{name} exceeds the policy's maximum of `{max}`");
             let hint = match (name, limits.fuel) {
-                ("fuel", None) => "take `fuel` out of [limits] in skillrun.toml".to_owned(),
+                ("fuel", None) => "remove `fuel` from [limits] in skillrun.toml".to_owned(),
                 _ => format!("write {line} under [limits] in skillrun.toml"),
             };
             Err(Refusal::new(Check::Limits, message).hint(hint))
@@ -136,7 +136,7 @@ pub(super) fn check_arguments(request: &Request, limits: &Limits) -> Result<Vec<
     if let Some(at) = request.args.iter().position(|arg| arg.contains('\0')) {
         return Err(Refusal::new(
             Check::Request,
-            format!("argument {} holds a NUL byte", at + 1),
+            format!("argument {} contains a NUL byte", at + 1),
         ));
     }
     let Some(input) = &request.input else {
@@ -150,61 +150,65 @@ pub(super) fn check_arguments(request: &Request, limits: &Limits) -> Result<Vec<
     Ok(input)
 }
 
-/// Names of tenants and conversations are kept and recorded; they are names, not texts.
-const MAX_NAME: usize = 1024;
+/// Names of tenants and sessions are stored and recorded; they are names, not texts.
+const MAX_NAME_BYTES: usize = 1024;
 
 pub(super) fn check_session(request: &Request) -> Result<(), Refusal> {
-    let names = [("world", &request.world), ("chat", &request.chat)];
-    match names.iter().find(|(_, name)| name.len() > MAX_NAME) {
+    let names = [("tenant", &request.tenant), ("session", &request.session)];
+    match names.iter().find(|(_, name)| name.len() > MAX_NAME_BYTES) {
         None => Ok(()),
         Some((what, _)) => Err(Refusal::new(
             Check::Request,
-            format!("the {what} has a name of more than {MAX_NAME} bytes"),
+            format!("the name of the {what} is longer than {MAX_NAME_BYTES} bytes"),
         )),
     }
 }
 
 pub(super) fn check_grants(
     rules: &EffectiveRules<'_>,
-    subject: &Subject,
+    target: &Target,
     grants: &[Grant],
 ) -> Result<(), Refusal> {
-    let whom = match subject {
-        Subject::Script { skill, .. } => format!("skill `{}`", show(skill.name())),
+    let grantee = match target {
+        Target::Script { skill, .. } => format!("skill `{}`", show(skill.name())),
         other => format!("the command `{}`", show(other.name())),
     };
     match grants.iter().find(|grant| !rules.allows(grant)) {
         None => Ok(()),
-        Some(grant) => {
-            Err(
-                Refusal::new(Check::Grants, format!("`{grant}` is not granted to {whom}")).hint(
-                    format!("add \"{grant}\" to `allow` in skillrun.toml, or pass --allow {grant}"),
-                ),
-            )
-        }
+        Some(grant) => Err(Refusal::new(
+            Check::Grants,
+            format!("`{grant}` is not granted to {grantee}"),
+        )
+        .hint(format!(
+            "add \"{grant}\" to `allow` in skillrun.toml, or pass --allow {grant}"
+        ))),
     }
 }
 
-/// The caller may change neither the variables that say where a script is, nor those that keep a command from
-/// executing what it finds.
-pub(super) fn check_env(subject: &Subject, env: &[(String, String)]) -> Result<(), Refusal> {
-    let safe = match subject {
-        Subject::Command(name) => safe_variables(name),
+/// The caller may change neither the variables that describe the script and its paths, nor those that prevent a command
+/// from executing files that it finds.
+pub(super) fn check_env(target: &Target, env: &[(String, String)]) -> Result<(), Refusal> {
+    let safe = match target {
+        Target::Command(name) => safe_variables(name),
         _ => Vec::new(),
     };
     let refuse = |message: String| Err(Refusal::new(Check::Grants, message));
     for (name, value) in env {
         if OWN_VARIABLES.contains(&name.as_str()) || safe.iter().any(|(own, _)| own == name) {
-            return refuse(format!("the variable `{name}` is set by skillrun"));
+            return refuse(format!("the variable `{name}` is reserved by skillrun"));
         }
         if value.contains('\0') || name.contains(['\0', '=']) || name.is_empty() {
-            return refuse(format!("the variable `{}` holds a NUL byte", show(name)));
+            return refuse(format!(
+                "the variable `{}` has an invalid name or a NUL byte in its value",
+                show(name)
+            ));
         }
     }
     Ok(())
 }
 
-/// Variables that every script gets.
+/// Variables that a request may not set: those that skillrun sets, and `PYTHONPATH`, which decides what a script
+/// imports.
 pub(crate) const OWN_VARIABLES: [&str; 10] = [
     "SKILL_NAME",
     "SKILL_BASE_DIR",

@@ -1,21 +1,21 @@
-//! The checks on the script: it is there, it stays inside, it is plain, its interpreter and its
-//! skill allow it.
+//! The checks on the script: it exists, it is inside its skill, it is a plain file, its interpreter is allowed, and
+//! the skill's `allowed-tools` allow it.
 
 use super::{Check, Refusal};
 use crate::approval;
-use crate::files::{self, ReadError, show};
+use crate::files::{self, ReadError, plain, show};
 use crate::policy::EffectiveRules;
 use crate::skill::{NoScript, Script, Skill};
 use cap_std::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// Far above any script that was written by hand or by a model.
-const MAX_SCRIPT: u64 = 10 * 1024 * 1024;
+pub(super) const MAX_SCRIPT_BYTES: u64 = 10 * 1024 * 1024;
 
 pub(super) fn find_script(skill: &Skill, wanted: &str) -> Result<Script, Refusal> {
     let name = show(wanted);
     let of = show(skill.name());
-    let there = || {
+    let available = || {
         let all: Vec<_> = skill
             .scripts()
             .iter()
@@ -25,9 +25,9 @@ pub(super) fn find_script(skill: &Skill, wanted: &str) -> Result<Script, Refusal
         match (all.len(), skill.scripts().len()) {
             (0, _) => "this skill has no scripts".to_owned(),
             (n, all_of) if n < all_of => {
-                format!("there are: {}, … ({all_of} in all)", all.join(", "))
+                format!("its scripts: {}, … ({all_of} in all)", all.join(", "))
             }
-            _ => format!("there are: {}", all.join(", ")),
+            _ => format!("its scripts: {}", all.join(", ")),
         }
     };
     match skill.find_script(wanted) {
@@ -40,7 +40,7 @@ pub(super) fn find_script(skill: &Skill, wanted: &str) -> Result<Script, Refusal
                 Check::Script,
                 format!("script `{name}` not found in skill `{of}`"),
             )
-            .hint(format!("{nearest}{}", there())))
+            .hint(format!("{nearest}{}", available())))
         }
         Err(NoScript::Ambiguous { candidates }) => {
             let all: Vec<_> = candidates
@@ -61,7 +61,7 @@ pub(super) fn find_script(skill: &Skill, wanted: &str) -> Result<Script, Refusal
             Check::Script,
             format!("`{}` of skill `{of}` {why}", show(&path)),
         )
-        .hint(there())),
+        .hint(available())),
     }
 }
 
@@ -70,25 +70,33 @@ fn outside(skill: &str, script: &str) -> Refusal {
         Check::Path,
         format!("script `{script}` leads out of skill `{skill}`"),
     )
-    .hint("a script is named by its path inside the skill, and links must stay inside")
+    .hint("name a script by its path inside the skill; links must stay inside too")
 }
 
-/// Reads the script once, from the handle that is checked; returns its path with links resolved too.
+/// Reads the script once, through the handle that is checked. Also returns its path with links resolved.
 pub(super) fn read_script(skill: &Skill, script: &Script) -> Result<(Vec<u8>, PathBuf), Refusal> {
     let (name, of) = (show(script.path()), show(skill.name()));
     let fail = |error: ReadError| match error {
         ReadError::Outside => outside(&of, &name),
+        ReadError::Io(error) => Refusal::new(
+            Check::Script,
+            format!(
+                "cannot read script `{name}` of skill `{of}`: {}",
+                plain(&error)
+            ),
+        ),
         error => Refusal::new(
             Check::Script,
             format!("script `{name}` of skill `{of}` {error}"),
         ),
     };
     let (file, meta) = files::open(skill.root(), Path::new(script.path())).map_err(fail)?;
-    // Only for the record, so a folder that was moved meanwhile changes nothing.
+    // If the folder was moved in the meantime, the path as listed is used; the digest and the approval are then compared
+    // under that path.
     let real = files::real_path(&file).ok();
     let real = real.and_then(|path| Some(path.strip_prefix(skill.path()).ok()?.to_owned()));
     let real = real.unwrap_or_else(|| script.path().into());
-    let source = files::read_open(file, &meta, MAX_SCRIPT).map_err(fail)?;
+    let source = files::read_open(file, &meta, MAX_SCRIPT_BYTES).map_err(fail)?;
     for (bit, word) in [(0o4000, "setuid"), (0o2000, "setgid")] {
         if meta.mode() & bit != 0 {
             return Err(Refusal::new(
@@ -101,8 +109,8 @@ pub(super) fn read_script(skill: &Skill, script: &Script) -> Result<(Vec<u8>, Pa
     Ok((source, real))
 }
 
-/// Compares all that the skill holds with the digest in its section, if there is one; returns the hash that it has.
-/// The script that was read must be part of it.
+/// Compares the content of the skill with the digest in its section, if there is one, and returns its hash. The script
+/// that was read must be part of that content.
 pub(super) fn check_digest(
     rules: &EffectiveRules<'_>,
     skill: &Skill,
@@ -112,20 +120,20 @@ pub(super) fn check_digest(
     let (Some(wanted), Some(section)) = (rules.digest(), rules.section()) else {
         return Ok(None);
     };
-    let place = show(&skill.path().display().to_string());
+    let path = show(&skill.path().display().to_string());
     let refuse = |message: String| Refusal::new(Check::Policy, message);
-    let found = approval::content_with(skill, real, hash).map_err(|why| {
+    let found = approval::content_hash_with(skill, real, hash).map_err(|why| {
         refuse(format!(
-            "the skill in `{place}` cannot be compared with the digest in the policy's section `{section}`: {why}"
+            "the skill in `{path}` cannot be compared with the digest in the policy's section `{section}`: {why}"
         ))
     })?;
     match wanted.strip_prefix("sha256:") == Some(&found) {
         true => Ok(Some(found)),
         false => Err(refuse(format!(
-            "the skill in `{place}` is not what the digest in the policy's section `{section}` says"
+            "the skill in `{path}` does not match the digest in the policy's section `{section}`"
         ))
         .hint(format!(
-            "if its content is meant, write digest = \"sha256:{found}\" in `{section}`"
+            "if this content is intended, write digest = \"sha256:{found}\" in `{section}`"
         ))),
     }
 }
@@ -167,22 +175,22 @@ pub(super) fn check_allowed_tools(
     let (of, list) = (show(skill.name()), show(&tools.to_string()));
     let message = if tools.entries().any(|entry| entry.starts_with("Bash")) {
         format!(
-            "the command line `{} {}` matches none of the tools that skill `{of}` allows itself: {list}",
+            "the command line `{} {}` matches none of the allowed-tools of skill `{of}`: {list}",
             script.interpreter(),
             show(script.path())
         )
     } else {
         let tools = match tools.entries().next() {
             Some(_) => format!("its allowed-tools are {list}"),
-            None => "its allowed-tools name no tool".into(),
+            None => "its allowed-tools are empty".into(),
         };
         format!("Tool 'Bash' not allowed for skill `{of}`: {tools}")
     };
     Err(Refusal::new(Check::AllowedTools, message)
-        .hint("`allowed-tools` in SKILL.md is the skill's own word; a script needs `Bash` or a matching `Bash(…)` there"))
+        .hint("the skill itself sets `allowed-tools` in SKILL.md; a script needs `Bash` or a matching `Bash(…)` there"))
 }
 
-/// The ways in which a skill may have written the command that this run stands for.
+/// The command lines by which a skill may refer to this run.
 fn command_lines(skill: &Skill, script: &Script, args: &[String]) -> Vec<String> {
     let path = script.path();
     let folder = skill
@@ -190,7 +198,7 @@ fn command_lines(skill: &Skill, script: &Script, args: &[String]) -> Vec<String>
         .file_name()
         .map(|name| name.to_string_lossy())
         .unwrap_or_default();
-    let places = [
+    let paths = [
         path.to_owned(),
         format!("./{path}"),
         format!("{folder}/{path}"),
@@ -214,31 +222,31 @@ fn command_lines(skill: &Skill, script: &Script, args: &[String]) -> Vec<String>
         .chain(script.language().other_names().iter().copied());
     let mut lines: Vec<String> = interpreters
         .flat_map(|interpreter| {
-            let quoted = places
+            let quoted = paths
                 .iter()
-                .map(move |place| format!("{interpreter} \"{place}\""));
-            places
+                .map(move |path| format!("{interpreter} \"{path}\""));
+            paths
                 .iter()
-                .map(move |place| format!("{interpreter} {place}"))
+                .map(move |path| format!("{interpreter} {path}"))
                 .chain(quoted)
         })
         .collect();
-    lines.extend(places);
+    lines.extend(paths);
     let double = match args.iter().all(|arg| is_one_word(arg)) {
         true => Vec::new(),
-        false => with(&lines, &tail(in_double_quotes)),
+        false => with_tail(&lines, &tail(in_double_quotes)),
     };
-    lines = with(&lines, &tail(in_single_quotes));
+    lines = with_tail(&lines, &tail(in_single_quotes));
     lines.extend(double);
     lines
 }
 
-fn with(lines: &[String], tail: &str) -> Vec<String> {
+fn with_tail(lines: &[String], tail: &str) -> Vec<String> {
     lines.iter().map(|line| [line, tail].concat()).collect()
 }
 
-/// Whether a shell would read it as one word that stands for itself. Without quotes, `a --dry-run` would be
-/// taken for two words, one of which a pattern may demand.
+/// Whether a shell would parse it as one literal word. Without quotes, `a --dry-run` would be two words, one of which
+/// a pattern may demand.
 fn is_one_word(arg: &str) -> bool {
     let splits = |c: char| c.is_whitespace() || c.is_control() || "\"'`\\$&|;<>()".contains(c);
     !arg.is_empty() && !arg.contains(splits)
@@ -301,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_hold_whatever_is_in_them() {
+    fn quoted_arguments_are_escaped() {
         assert_eq!(in_single_quotes("it's $5"), r"'it'\''s $5'");
         assert_eq!(in_double_quotes("\"it's\" \\ $5"), r#""\"it's\" \\ \$5""#);
     }

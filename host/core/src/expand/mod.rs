@@ -1,12 +1,12 @@
-//! Markers in what a model writes: `%{cmd}` and `!{! cmd}` run for their effect and leave the text, `!{cmd}` is
-//! replaced by what it prints.
+//! Markers in a model's output: `%{cmd}` and `!{! cmd}` run for their effect and are removed from the text, `!{cmd}` is
+//! replaced by the command's output.
 //!
-//! An [`Expander`] takes the text in pieces of any size and gives it back with the markers taken out, each with the
-//! request it stands for. It runs nothing: a front end has [`Host::decide`](crate::Host::decide) decide as for any other
-//! request of an agent, runs what is permitted, and asks the marker what to put in its place. What a command printed is
-//! never looked at for markers.
+//! An [`Expander`] takes the text in pieces of any size and returns it without the markers. Each marker comes with its
+//! request. The expander runs nothing: a front end passes the request to [`Host::decide`](crate::Host::decide), as any
+//! other request of an agent, runs what is permitted, and asks the marker for its replacement. The output of a command
+//! is never scanned for markers.
 //!
-//! There is no shell: words are split and unquoted as one does it, and handed over as they are.
+//! There is no shell: arguments are split and unquoted as a shell does it, but nothing in them is expanded.
 
 mod resolve;
 mod scan;
@@ -20,10 +20,10 @@ use scan::{Scanned, Scanner};
 use serde::Serialize;
 use std::sync::Arc;
 
-/// Markers of one text that are taken as such; a model that writes more is out of hand.
+/// Markers per text. A model that writes more is out of control, so the rest are refused.
 const MAX_MARKERS: u64 = 1000;
 
-/// Finds the markers in a text that comes in pieces.
+/// Finds the markers in a text that arrives in pieces.
 ///
 /// ```
 /// use skillrun::{Expander, Piece};
@@ -57,7 +57,7 @@ pub struct Expander {
 pub enum Piece {
     /// Text to pass on.
     Text(String),
-    /// A marker that is closed.
+    /// A complete marker.
     Marker(Marker),
 }
 
@@ -65,42 +65,45 @@ pub enum Piece {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MarkerKind {
-    /// Its output takes its place.
+    /// Its output replaces it.
     Capture,
-    /// It leaves nothing in the text.
+    /// It is removed from the text.
     Effect,
 }
 
-/// A marker, and what it asks for.
+/// A marker and its request.
 #[derive(Debug, Clone)]
 pub struct Marker {
     /// Its number in the text, from 1.
     pub number: u64,
     /// What it is for.
     pub kind: MarkerKind,
-    /// As it was written.
+    /// The marker as written.
     pub source: String,
     /// The command and its arguments.
     pub words: Vec<String>,
-    /// What is to run, of an agent and with no grants; workspace, session and grants are the front end's to add.
+    /// The request, made by an agent and without grants. The front end adds workspace, session and grants.
     pub request: Request,
+    /// Whether it names the skill by the `name` in `SKILL.md`, and the skill was neither loaded by that name nor has a
+    /// folder of that name. A front end should warn: a skill can claim any name in its `SKILL.md`.
+    pub by_front_matter: bool,
 }
 
-/// What became of a marker, for whoever follows the text.
+/// The result of a marker, for consumers of the event stream.
 #[derive(Debug, Serialize)]
 pub struct MarkerEvent<'a> {
     /// Its number in the text, from 1.
     pub marker: u64,
     /// What it is for.
     pub kind: MarkerKind,
-    /// As it was written.
+    /// The marker as written.
     pub source: &'a str,
     /// The command and its arguments.
     pub command: &'a [String],
-    /// All that came of the run, if it ran.
+    /// The outcome, if it ran.
     #[serde(flatten)]
     pub outcome: Option<&'a Outcome>,
-    /// Why it did not, otherwise.
+    /// Otherwise, why it did not run.
     #[serde(flatten)]
     pub not_run: Option<NotRun<'a>>,
 }
@@ -112,12 +115,12 @@ pub struct NotRun<'a> {
     pub status: &'static str,
     /// Always `false`.
     pub success: bool,
-    /// What was wrong; never what would allow it.
+    /// The reason, without the hint: what would allow it is for the operator.
     pub reason: &'a str,
 }
 
 impl Expander {
-    /// For a text whose markers may name scripts of these skills.
+    /// An expander for a text whose markers may name scripts of these skills.
     pub fn new(skills: Vec<Arc<Skill>>) -> Self {
         Self {
             skills,
@@ -127,14 +130,14 @@ impl Expander {
         }
     }
 
-    /// Takes the next bytes of the text; gives back what can be passed on and what is to run, in order.
+    /// Takes the next bytes of the text. Returns the text that can be passed on and the markers to run, in order.
     pub fn push(&mut self, bytes: &[u8]) -> Vec<Piece> {
         let text = self.decoder.decode(bytes);
         let scanned = self.scanner.push(&text);
         self.pieces(scanned)
     }
 
-    /// The rest, when the text has ended: a marker that was never closed is text.
+    /// Returns the rest at the end of the text. A marker that was never closed is text.
     pub fn finish(&mut self) -> Vec<Piece> {
         let text = self.decoder.finish();
         let mut scanned = self.scanner.push(&text);
@@ -143,34 +146,33 @@ impl Expander {
     }
 
     fn pieces(&mut self, scanned: Vec<Scanned>) -> Vec<Piece> {
-        let each = scanned.into_iter().map(|one| match one {
+        let pieces = scanned.into_iter().map(|one| match one {
             Scanned::Text(text) => Piece::Text(text),
             Scanned::Marker(closed) => {
                 self.count += 1;
-                let subject = match self.count > MAX_MARKERS {
+                let resolved = match self.count > MAX_MARKERS {
                     true => resolve::too_many(&closed, MAX_MARKERS),
-                    false => resolve::subject(&self.skills, &closed),
+                    false => resolve::resolve(&self.skills, &closed),
                 };
-                let (subject, args) = subject;
                 Piece::Marker(Marker {
                     number: self.count,
                     kind: closed.kind,
                     source: closed.source,
                     words: closed.words,
                     request: Request {
-                        args,
-                        ..Request::of(subject)
+                        args: resolved.args,
+                        ..Request::of(resolved.target)
                     },
+                    by_front_matter: resolved.by_front_matter,
                 })
             }
         });
-        each.collect()
+        pieces.collect()
     }
 }
 
 impl Marker {
-    /// What takes its place in the text: what a command printed, without the line ends at its end, as a shell
-    /// does it.
+    /// The text that replaces the marker: the command's output without trailing newlines, as in a shell's `$(…)`.
     pub fn text<'a>(&self, ran: &'a Ran) -> &'a str {
         match (self.kind, ran) {
             (MarkerKind::Capture, Ran::Ended(outcome)) => outcome.stdout.trim_end_matches('\n'),
@@ -178,7 +180,7 @@ impl Marker {
         }
     }
 
-    /// What became of it.
+    /// The event for its result.
     pub fn event<'a>(&'a self, ran: &'a Ran) -> MarkerEvent<'a> {
         let not_run = |status, reason| NotRun {
             status,

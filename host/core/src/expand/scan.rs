@@ -1,33 +1,34 @@
-//! Where markers begin and end, in text that comes in pieces.
+//! Finds where markers begin and end, in text that arrives in pieces.
 //!
-//! One machine finds the end of a marker and its words, so that both agree on what is quoted. It looks at each
-//! character once; whatever it does not take as a marker comes out as it went in.
+//! One state machine finds both the end of a marker and its arguments, so that both agree on what is quoted. It reads
+//! each character once. Everything that is not a marker comes out unchanged.
 
 use super::MarkerKind;
 
-/// A marker is written by a model for one command; what is longer is text. It bounds what is held back.
+/// Bytes of a marker; a longer one is text. A model writes a marker for one command, and the limit bounds how much text
+/// is held back.
 const MAX_MARKER: usize = 64 * 1024;
-/// What a shell would take as its own, where it stands by itself. There is none here: passed on as an
-/// argument it would do something that nobody meant.
+/// Tokens that a shell would treat as operators. There is no shell here: passed on as an argument, such a token would
+/// do something that the model did not mean.
 const OPERATORS: [&str; 13] = [
     "|", "||", "|&", "&", "&&", ";", "<", "<<", ">", ">>", "&>", "2>", "2>&1",
 ];
 
-/// What was found, in the order of the text.
+/// A piece of the scanned text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Scanned {
     Text(String),
-    Marker(Closed),
+    Marker(ParsedMarker),
 }
 
-/// A whole marker.
+/// A complete marker.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Closed {
+pub(super) struct ParsedMarker {
     pub(super) kind: MarkerKind,
-    /// As it was written.
+    /// The marker as written.
     pub(super) source: String,
     pub(super) words: Vec<String>,
-    /// The first word that only a shell would understand.
+    /// The first unquoted shell operator.
     pub(super) operator: Option<String>,
 }
 
@@ -43,21 +44,22 @@ enum State {
     Text,
     /// `!` or `%`, which may begin a marker.
     Sigil(char),
-    Marker(Box<Open>),
+    Marker(Box<OpenMarker>),
 }
 
 /// A marker that is not closed yet.
 #[derive(Debug)]
-struct Open {
-    closed: Closed,
-    word: Option<Word>,
+struct OpenMarker {
+    closed: ParsedMarker,
+    argument: Option<Argument>,
     quote: Quote,
-    /// Braces that are open within it.
+    /// Open braces inside it.
     depth: usize,
 }
 
+/// The argument that is being read.
 #[derive(Debug, Default)]
-struct Word {
+struct Argument {
     text: String,
     quoted: bool,
 }
@@ -65,11 +67,11 @@ struct Word {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Quote {
     None,
-    /// After `\\` outside quotes.
+    /// After `\` outside quotes.
     Escape,
     Single,
     Double,
-    /// After `\\` within double quotes.
+    /// After `\` inside double quotes.
     DoubleEscape,
 }
 
@@ -80,18 +82,18 @@ impl Scanner {
         for c in piece.chars() {
             self.state = match std::mem::take(&mut self.state) {
                 State::Text => plain(c, &mut found),
-                State::Sigil(sigil) if c == '{' => State::Marker(Box::new(Open::new(sigil))),
+                State::Sigil(sigil) if c == '{' => State::Marker(Box::new(OpenMarker::new(sigil))),
                 State::Sigil(sigil) => {
                     found.text.push(sigil);
                     plain(c, &mut found)
                 }
-                State::Marker(open) => within(open, c, &mut found),
+                State::Marker(open) => inside(open, c, &mut found),
             };
         }
         found.end()
     }
 
-    /// What was held back when the text ended: it is no marker.
+    /// Returns what is still held back at the end of the text. It is not a marker.
     pub(super) fn finish(&mut self) -> Vec<Scanned> {
         let mut found = Found::default();
         match std::mem::take(&mut self.state) {
@@ -110,7 +112,7 @@ struct Found {
 }
 
 impl Found {
-    fn marker(&mut self, marker: Closed) {
+    fn marker(&mut self, marker: ParsedMarker) {
         self.flush();
         self.all.push(Scanned::Marker(marker));
     }
@@ -127,7 +129,7 @@ impl Found {
     }
 }
 
-/// Outside markers.
+/// Handles a character outside markers.
 fn plain(c: char, found: &mut Found) -> State {
     match c {
         '!' | '%' => State::Sigil(c),
@@ -138,14 +140,14 @@ fn plain(c: char, found: &mut Found) -> State {
     }
 }
 
-/// Within a marker.
-fn within(mut open: Box<Open>, c: char, found: &mut Found) -> State {
-    let ends = open.take(c);
-    if ends {
-        open.end_word();
+/// Handles a character inside a marker.
+fn inside(mut open: Box<OpenMarker>, c: char, found: &mut Found) -> State {
+    let is_closed = open.take(c);
+    if is_closed {
+        open.end_argument();
         let closed = open.closed;
         match closed.words.is_empty() {
-            // Nothing to run: `!{}` is an empty object in some language.
+            // Nothing to run: in some languages `!{}` is the negation of an empty object.
             true => found.text.push_str(&closed.source),
             false => found.marker(closed),
         }
@@ -158,13 +160,13 @@ fn within(mut open: Box<Open>, c: char, found: &mut Found) -> State {
     State::Marker(open)
 }
 
-impl Open {
+impl OpenMarker {
     fn new(sigil: char) -> Self {
         let kind = match sigil {
             '%' => MarkerKind::Effect,
             _ => MarkerKind::Capture,
         };
-        let closed = Closed {
+        let closed = ParsedMarker {
             kind,
             source: format!("{sigil}{{"),
             words: Vec::new(),
@@ -172,13 +174,13 @@ impl Open {
         };
         Self {
             closed,
-            word: None,
+            argument: None,
             quote: Quote::None,
             depth: 0,
         }
     }
 
-    /// Takes one character; returns whether it was the one that closes the marker.
+    /// Takes one character. Returns whether it closes the marker.
     fn take(&mut self, c: char) -> bool {
         let first = self.closed.source == "!{";
         self.closed.source.push(c);
@@ -192,7 +194,7 @@ impl Open {
             (Quote::None, '"') => self.quoted(Quote::Double),
             (Quote::None, '}') if self.depth == 0 => return true,
             (Quote::None, c) if c.is_ascii_whitespace() => {
-                self.end_word();
+                self.end_argument();
                 Quote::None
             }
             (Quote::None, c) => {
@@ -201,14 +203,14 @@ impl Open {
                     '}' => self.depth -= 1,
                     _ => {}
                 }
-                self.word().text.push(c);
+                self.argument().text.push(c);
                 Quote::None
             }
-            // A line that goes on.
+            // A line continuation.
             (Quote::Escape, '\n') => Quote::None,
             (Quote::Escape, c) => {
                 self.quoted(Quote::None);
-                self.word().text.push(c);
+                self.argument().text.push(c);
                 Quote::None
             }
             (Quote::Single, '\'') | (Quote::Double, '"') => Quote::None,
@@ -216,30 +218,30 @@ impl Open {
             (Quote::DoubleEscape, '\n') => Quote::Double,
             (Quote::DoubleEscape, c) => {
                 if !matches!(c, '"' | '\\' | '$' | '`') {
-                    self.word().text.push('\\');
+                    self.argument().text.push('\\');
                 }
-                self.word().text.push(c);
+                self.argument().text.push(c);
                 Quote::Double
             }
             (quote @ (Quote::Single | Quote::Double), c) => {
-                self.word().text.push(c);
+                self.argument().text.push(c);
                 quote
             }
         };
         false
     }
 
-    fn word(&mut self) -> &mut Word {
-        self.word.get_or_insert_default()
+    fn argument(&mut self) -> &mut Argument {
+        self.argument.get_or_insert_default()
     }
 
     fn quoted(&mut self, quote: Quote) -> Quote {
-        self.word().quoted = true;
+        self.argument().quoted = true;
         quote
     }
 
-    fn end_word(&mut self) {
-        let Some(Word { text, quoted }) = self.word.take() else {
+    fn end_argument(&mut self) {
+        let Some(Argument { text, quoted }) = self.argument.take() else {
             return;
         };
         if !quoted && OPERATORS.contains(&text.as_str()) {
@@ -283,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn the_three_forms_are_told_apart() {
+    fn each_form_of_a_marker_has_its_kind() {
         for (text, kind) in [
             ("%{say hi}", MarkerKind::Effect),
             ("!{! say hi}", MarkerKind::Effect),
@@ -301,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_split_as_a_shell_splits_them() {
+    fn arguments_are_split_as_a_shell_splits_them() {
         for (marker, expected) in [
             ("!{a  b\tc\nd}", vec!["a", "b", "c", "d"]),
             ("!{say \"a b\" 'c d'}", vec!["say", "a b", "c d"]),
@@ -325,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_a_shell_would_understand_is_noticed_unless_it_is_quoted() {
+    fn an_unquoted_shell_operator_is_reported() {
         let operator = |text: &str| match scan([text]).as_slice() {
             [Scanned::Marker(closed)] => closed.operator.clone(),
             other => panic!("{other:?}"),
@@ -336,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_marker_passes_as_it_came() {
+    fn text_that_is_not_a_marker_passes_unchanged() {
         for text in [
             "",
             "!",
@@ -380,7 +382,7 @@ mod tests {
         assert_eq!(scanner.finish(), text("%{say"));
     }
 
-    /// Texts made of what matters to the machine.
+    /// Texts made of the characters that matter to the state machine.
     fn texts() -> impl Strategy<Value = String> {
         let part = prop_oneof![
             6 => "[a-z é😀\n]{1,4}",
@@ -395,7 +397,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_vanishes_and_pieces_make_no_difference(text in texts(), cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8)) {
+        fn no_text_is_lost_and_the_size_of_pieces_does_not_matter(text in texts(), cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8)) {
             let whole = scan([text.as_str()]);
             prop_assert_eq!(source(&whole), text.clone());
             let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
@@ -406,13 +408,13 @@ mod tests {
         }
 
         #[test]
-        fn text_without_the_beginning_of_a_marker_passes(text in "[^!%]{0,40}") {
+        fn text_without_a_sigil_passes(text in "[^!%]{0,40}") {
             prop_assert_eq!(source(&scan([text.as_str()])), text.clone());
             prop_assert!(!scan([text.as_str()]).iter().any(|one| matches!(one, Scanned::Marker(_))));
         }
 
         #[test]
-        fn quoted_words_come_out_as_they_were(args in prop::collection::vec(any::<String>(), 0..6)) {
+        fn quoted_arguments_come_out_unchanged(args in prop::collection::vec(any::<String>(), 0..6)) {
             let single = args.iter().map(|arg| format!(" '{}'", arg.replace('\'', "'\\''")));
             let marker = format!("!{{x{}}}", single.collect::<String>());
             let mut expected = vec!["x".to_owned()];

@@ -1,11 +1,11 @@
 //! The text of a loaded skill: elements in a fixed order, everything in them escaped.
 //!
-//! Nothing that a skill or a script wrote can close an element or open one: `&`, `<` and `>` stand as
-//! entities everywhere, and what XML cannot hold is replaced.
+//! No text from a skill or a script can open or close an element: `&`, `<` and `>` are always written as
+//! entities, and characters that XML does not allow are replaced.
 
 use std::fmt::Write as _;
 
-/// Grows from the outside in; elements are closed in the order they were opened.
+/// Writes elements. They are closed in reverse order of opening.
 #[derive(Debug, Default)]
 pub(super) struct Envelope {
     text: String,
@@ -28,14 +28,14 @@ impl Envelope {
         self.text.push('\n');
     }
 
-    /// An element that holds text.
+    /// An element with text.
     pub(super) fn element(&mut self, name: &'static str, attributes: &[(&str, &str)], text: &str) {
         self.open(name, attributes);
         self.write(text);
         self.close();
     }
 
-    /// An element that holds nothing.
+    /// An empty element.
     pub(super) fn empty(&mut self, name: &'static str, attributes: &[(&str, &str)]) {
         self.tag(name, attributes, "/>\n");
     }
@@ -77,7 +77,7 @@ impl Envelope {
             '<' => self.text.push_str("&lt;"),
             '>' => self.text.push_str("&gt;"),
             '\t' | '\n' => self.text.push(c),
-            // Readers of XML turn it into a line's end by itself.
+            // XML parsers would turn it into a newline.
             '\r' => self.text.push_str("&#13;"),
             '\u{fffe}' | '\u{ffff}' => self.text.push(char::REPLACEMENT_CHARACTER),
             other if other.is_control() && other < '\u{80}' => {
@@ -88,12 +88,12 @@ impl Envelope {
     }
 }
 
-/// At most `most` bytes of a text, cut between characters, and whether anything was cut.
-pub(super) fn cut(text: &str, most: usize) -> (&str, bool) {
-    if text.len() <= most {
+/// At most `max` bytes of a text, cut between characters, and whether anything was cut.
+pub(super) fn cut(text: &str, max: usize) -> (&str, bool) {
+    if text.len() <= max {
         return (text, false);
     }
-    let end = (0..=most).rev().find(|at| text.is_char_boundary(*at));
+    let end = (0..=max).rev().find(|at| text.is_char_boundary(*at));
     (&text[..end.unwrap_or(0)], true)
 }
 
@@ -104,7 +104,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_that_is_written_opens_or_closes_an_element(text in "(.|\n|<|>|&|/|\"){0,60}") {
+        fn no_text_opens_or_closes_an_element(text in "(.|\n|<|>|&|/|\"){0,60}") {
             let mut envelope = Envelope::default();
             envelope.element("a", &[("b", &text)], &text);
             let whole = envelope.finish();

@@ -1,11 +1,11 @@
-//! The text of a policy, read strictly: an unknown key, a misspelt grant or a value out of range is an
-//! error that names its line and column and the nearest right word.
+//! Parses the text of a policy strictly: an unknown key, a misspelt grant or a value out of range is an
+//! error that names its line and column and the nearest valid word.
 //!
-//! Read key by key from a tree with places rather than derived: a derived reader knows where a value is
-//! malformed, but not where one is out of range or no grant.
+//! It reads key by key from a tree with spans instead of deriving `Deserialize`: a derived parser knows
+//! where a value is malformed, but not where one is out of range or not a grant.
 
-use super::section::{Section, Target};
-use super::{Approval, Limited, Native, Policy, Rules};
+use super::section::{Section, Selector};
+use super::{ApprovalMode, LimitOverrides, NativeMode, Policy, Rules};
 use crate::files::show;
 use crate::grant::Grant;
 use crate::limits::{self, LimitError, Limits};
@@ -43,21 +43,10 @@ const LIMITS: [&str; 8] = [
     "open_files",
     "processes",
 ];
-const APPROVALS: [(&str, Approval); 3] = [
-    ("never", Approval::Never),
-    ("first-run", Approval::FirstRun),
-    ("always", Approval::Always),
-];
-const NATIVES: [(&str, Native); 3] = [
-    ("refuse", Native::Refuse),
-    ("confined", Native::Confined),
-    ("namespaces", Native::Namespaces),
-];
-
 type Value<'a> = Spanned<DeValue<'a>>;
 type Table<'a> = DeTable<'a>;
 
-/// Reads a policy's text; relative paths in it are below `base`.
+/// Parses a policy's text. Relative paths in it start at `base`.
 pub(super) fn parse(text: &str, base: &Path) -> Result<Policy, String> {
     let reader = Reader { text, base };
     let table = DeTable::parse(text).map_err(|error| {
@@ -76,14 +65,9 @@ impl Reader<'_> {
     fn policy(&self, table: &Table<'_>) -> Result<Policy, String> {
         let mut policy = Policy::default();
         for (key, value) in table {
-            let rules = &mut policy.rules;
             match key.get_ref().as_ref() {
-                "interpreters" => rules.interpreters = Some(self.interpreters(value)?),
-                "approval" => rules.approval = Some(self.word(value, "approval", &APPROVALS)?),
-                "native" => rules.native = Some(self.word(value, "native", &NATIVES)?),
-                "allow" => rules.allow = self.grants(value)?,
-                "limits" => rules.limits = self.limits(value)?,
                 "skill" => policy.sections = self.sections(value)?,
+                other if self.read_rule(other, value, &mut policy.rules)? => {}
                 other => return Err(self.unknown(key.span(), other, "a key", &KEYS)),
             }
         }
@@ -94,7 +78,7 @@ impl Reader<'_> {
         let mut sections = Vec::new();
         for (key, value) in self.table(value, "skill")? {
             let name = key.get_ref().as_ref();
-            let target = self.target(name).ok_or_else(|| {
+            let selector = self.selector(name).ok_or_else(|| {
                 let why = format!(
                     "`{}` is neither the name nor the path of a skill's folder",
                     show(name)
@@ -110,7 +94,7 @@ impl Reader<'_> {
             }
             sections.push(Section {
                 key: name.to_owned(),
-                target,
+                selector,
                 digest,
                 rules: self.rules(table)?,
             });
@@ -118,16 +102,16 @@ impl Reader<'_> {
         Ok(sections)
     }
 
-    /// What a section's key stands for: a path has a `/`, and any other is a name.
-    fn target(&self, key: &str) -> Option<Target> {
+    /// Parses a section's key: with a `/` it is a path, otherwise a name.
+    fn selector(&self, key: &str) -> Option<Selector> {
         if matches!(key, "" | "." | ".." | "~") || key.contains('\0') {
             return None;
         }
         match key.split_once('/') {
-            None => Some(Target::Name),
-            Some(("~", below)) => Some(Target::BelowHome(below.trim_start_matches('/').into())),
+            None => Some(Selector::Name),
+            Some(("~", below)) => Some(Selector::BelowHome(below.trim_start_matches('/').into())),
             Some((user, _)) if user.starts_with('~') => None,
-            Some(_) => Some(Target::Path(self.base.join(key))),
+            Some(_) => Some(Selector::Path(self.base.join(key))),
         }
     }
 
@@ -139,7 +123,7 @@ impl Reader<'_> {
             true => Ok(text.to_owned()),
             false => {
                 let why = format!(
-                    "`{}` is not a digest: copy it from `skillrun show`, `sha256:` and 64 digits",
+                    "`{}` is not a digest: expected `sha256:` and 64 lowercase hexadecimal digits, as `skillrun show` prints them",
                     show(text)
                 );
                 Err(self.at(value.span(), &why))
@@ -151,28 +135,43 @@ impl Reader<'_> {
         let mut rules = Rules::default();
         for (key, value) in table {
             match key.get_ref().as_ref() {
-                // Says which skill is meant, not what it may do.
+                // Selects the skill; it is not a rule.
                 "digest" => {}
                 "inherit" => {
                     let inherit = value.get_ref().as_bool();
-                    let bad = || self.at(value.span(), "`inherit` is `true` or `false`");
-                    rules.alone = !inherit.ok_or_else(bad)?;
+                    let bad = || self.at(value.span(), "`inherit` must be `true` or `false`");
+                    rules.no_inherit = !inherit.ok_or_else(bad)?;
                 }
-                "interpreters" => rules.interpreters = Some(self.interpreters(value)?),
-                "approval" => rules.approval = Some(self.word(value, "approval", &APPROVALS)?),
-                "native" => rules.native = Some(self.word(value, "native", &NATIVES)?),
-                "allow" => rules.allow = self.grants(value)?,
-                "limits" => rules.limits = self.limits(value)?,
+                other if self.read_rule(other, value, &mut rules)? => {}
                 other => {
-                    return Err(self.unknown(key.span(), other, "a key of a skill", &SKILL_KEYS));
+                    return Err(self.unknown(key.span(), other, "a key of a section", &SKILL_KEYS));
                 }
             }
         }
         Ok(rules)
     }
 
-    fn limits(&self, value: &Value<'_>) -> Result<Limited, String> {
-        let mut limited = Limited::default();
+    /// Reads a key that stands both at the top and in sections; `false` if it is another one.
+    fn read_rule(&self, key: &str, value: &Value<'_>, rules: &mut Rules) -> Result<bool, String> {
+        match key {
+            "interpreters" => rules.interpreters = Some(self.interpreters(value)?),
+            "approval" => {
+                let modes = ApprovalMode::ALL.map(|mode| (mode.word(), mode));
+                rules.approval = Some(self.keyword(value, key, &modes)?);
+            }
+            "native" => {
+                let modes = NativeMode::ALL.map(|mode| (mode.word(), mode));
+                rules.native = Some(self.keyword(value, key, &modes)?);
+            }
+            "allow" => (rules.allow, rules.allow_lines) = self.grants(value)?,
+            "limits" => rules.limits = self.limits(value)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn limits(&self, value: &Value<'_>) -> Result<LimitOverrides, String> {
+        let mut limits = LimitOverrides::default();
         for (key, value) in self.table(value, "limits")? {
             let duration = || -> Result<_, String> {
                 let text = self.text(value, "a duration such as \"30s\"")?;
@@ -183,25 +182,26 @@ impl Reader<'_> {
                 limits::parse_bytes(text).map_err(|error| self.at_limit(value, &error))
             };
             match key.get_ref().as_ref() {
-                "time" => limited.time = Some(duration()?),
-                "fuel" => limited.fuel = Some(self.number(value)?),
-                "memory" => limited.memory = Some(bytes()?),
-                "output" => limited.output = Some(bytes()?),
-                "scratch" => limited.scratch = Some(bytes()?),
-                "disk" => limited.disk = Some(bytes()?),
-                "open_files" => limited.open_files = Some(self.number(value)?),
-                "processes" => limited.processes = Some(self.number(value)?),
+                "time" => limits.time = Some(duration()?),
+                "fuel" => limits.fuel = Some(self.number(value)?),
+                "memory" => limits.memory = Some(bytes()?),
+                "output" => limits.output = Some(bytes()?),
+                "scratch" => limits.scratch = Some(bytes()?),
+                "disk" => limits.disk = Some(bytes()?),
+                "open_files" => limits.open_files = Some(self.number(value)?),
+                "processes" => limits.processes = Some(self.number(value)?),
                 other => return Err(self.unknown(key.span(), other, "a limit", &LIMITS)),
             }
-            // Each by itself, so that the message names its place.
-            let checked = limited.applied_to(Limits::default()).check();
+            // Each limit is checked on its own, so that the message names its line.
+            let checked = limits.applied_to(Limits::default()).check();
             checked.map_err(|error| self.at_limit(value, &error))?;
         }
-        Ok(limited)
+        Ok(limits)
     }
 
-    fn grants(&self, value: &Value<'_>) -> Result<Vec<Grant>, String> {
-        let mut grants = Vec::new();
+    /// The grants and their lines.
+    fn grants(&self, value: &Value<'_>) -> Result<(Vec<Grant>, Vec<usize>), String> {
+        let (mut grants, mut lines) = (Vec::new(), Vec::new());
         for value in self.list(value, "allow")? {
             let text = self.text(value, "a grant such as \"read:./data\"")?;
             let grant: Grant = text
@@ -211,8 +211,9 @@ impl Reader<'_> {
                 self.known_interpreter(value, name)?;
             }
             grants.push(grant.resolved(self.base));
+            lines.push(self.line(value.span().start));
         }
-        Ok(grants)
+        Ok((grants, lines))
     }
 
     fn interpreters(&self, value: &Value<'_>) -> Result<Vec<String>, String> {
@@ -233,18 +234,18 @@ impl Reader<'_> {
         }
     }
 
-    fn word<T: Copy>(
+    fn keyword<T: Copy>(
         &self,
         value: &Value<'_>,
         key: &str,
-        words: &[(&str, T)],
+        keywords: &[(&str, T)],
     ) -> Result<T, String> {
-        let names: Vec<&str> = words.iter().map(|(name, _)| *name).collect();
+        let names: Vec<&str> = keywords.iter().map(|(name, _)| *name).collect();
         let text = self.text(value, &format!("one of {}", names.join(", ")))?;
-        let found = words.iter().find(|(name, _)| *name == text);
+        let found = keywords.iter().find(|(name, _)| *name == text);
         let what = format!("a value of `{key}`");
         found
-            .map(|(_, word)| *word)
+            .map(|(_, value)| *value)
             .ok_or_else(|| self.unknown(value.span(), text, &what, &names))
     }
 
@@ -280,21 +281,26 @@ impl Reader<'_> {
         self.at(value.span(), &error.to_string())
     }
 
-    fn unknown(&self, span: Range<usize>, wrong: &str, what: &str, right: &[&str]) -> String {
-        let nearest = nearest(wrong, right.iter().copied());
+    fn unknown(&self, span: Range<usize>, found: &str, what: &str, valid: &[&str]) -> String {
+        let nearest = nearest(found, valid.iter().copied());
         let help = match nearest {
             Some(nearest) => format!("did you mean `{nearest}`?"),
-            None => format!("there are {}", right.join(", ")),
+            None => format!("expected one of {}", valid.join(", ")),
         };
-        self.at(span, &format!("`{}` is not {what}; {help}", show(wrong)))
+        self.at(span, &format!("`{}` is not {what}; {help}", show(found)))
     }
 
-    /// A message with the place that it is about.
+    /// A message with the line and column that it is about.
     fn at(&self, span: Range<usize>, message: &str) -> String {
         let before = self.text.get(..span.start).unwrap_or_default();
-        let line = before.matches('\n').count() + 1;
+        let line = self.line(span.start);
         let start = before.rfind('\n').map_or(0, |at| at + 1);
         let column = before[start..].chars().count() + 1;
         format!("line {line}, column {column}: {message}")
+    }
+
+    fn line(&self, start: usize) -> usize {
+        let before = self.text.get(..start).unwrap_or_default();
+        before.matches('\n').count() + 1
     }
 }

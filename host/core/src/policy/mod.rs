@@ -1,8 +1,8 @@
-//! What the operator allows, read strictly from `skillrun.toml`.
+//! What the operator allows, parsed strictly from `skillrun.toml`.
 //!
 //! The empty policy grants nothing beyond the default interpreters and limits. A skill can never
-//! widen its own policy: the file's place is the caller's choice, and nothing below a skill is read
-//! as policy. An unknown key is an error, because a misspelt restriction would otherwise be none.
+//! widen its own policy: the caller chooses the path of the file, and nothing inside a skill is read
+//! as policy. An unknown key is an error, because a misspelt restriction would otherwise restrict nothing.
 
 mod file;
 mod overview;
@@ -19,7 +19,7 @@ use crate::limits::Limits;
 use section::{PROJECT_SKILL_DIRS, Section};
 use std::path::{Path, PathBuf};
 
-/// A policy is written by hand; a larger one is not a policy.
+/// A policy is written by hand; a larger file is not a policy.
 const MAX_BYTES: u64 = 1024 * 1024;
 
 /// What the operator allows.
@@ -28,29 +28,31 @@ pub struct Policy {
     source: Option<PathBuf>,
     rules: Rules,
     sections: Vec<Section>,
-    /// Where a bare name of a section means a skill.
+    /// The directories in which a section's bare name selects a skill.
     skill_dirs: Vec<PathBuf>,
-    /// What `~` stands for in the path of a section.
+    /// The home directory, for `~` in the path of a section.
     home: Option<PathBuf>,
-    /// What a person granted for this time.
+    /// Grants that a person typed, for this run only.
     typed: Vec<Grant>,
 }
 
-/// Rules that hold for every skill, or for one.
+/// Rules for every skill, or for one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Rules {
-    /// Whether the grants that hold for every skill do not hold for this one.
-    alone: bool,
+    /// Whether the grants for every skill do not apply to this one.
+    no_inherit: bool,
     interpreters: Option<Vec<String>>,
-    approval: Option<Approval>,
-    native: Option<Native>,
+    approval: Option<ApprovalMode>,
+    native: Option<NativeMode>,
     allow: Vec<Grant>,
-    limits: Limited,
+    /// The line of each grant in the file.
+    allow_lines: Vec<usize>,
+    limits: LimitOverrides,
 }
 
-/// Limits that a file names; the others keep what they were.
+/// The limits that a file sets; the others keep their value.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Limited {
+struct LimitOverrides {
     time: Option<std::time::Duration>,
     fuel: Option<u64>,
     memory: Option<u64>,
@@ -62,7 +64,7 @@ struct Limited {
     processes: Option<u32>,
 }
 
-impl Limited {
+impl LimitOverrides {
     fn applied_to(&self, limits: Limits) -> Limits {
         let Self {
             time,
@@ -96,33 +98,59 @@ pub struct PolicyError {
     why: String,
 }
 
-/// When a person is asked. Typing a command is the person's own yes, so only agent-facing front
-/// ends ask.
+/// When a person is asked. Typing a command counts as the person's approval, so only agent-facing
+/// front ends ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Approval {
+pub enum ApprovalMode {
     /// Nobody is asked.
     Never,
-    /// Before a script runs for the first time, and after it changed.
+    /// Before a script runs for the first time, and after its skill changed.
     #[default]
     FirstRun,
     /// Before each run.
     Always,
 }
 
+impl ApprovalMode {
+    const ALL: [Self; 3] = [Self::Never, Self::FirstRun, Self::Always];
+
+    /// Its name in a policy file.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Never => "never",
+            Self::FirstRun => "first-run",
+            Self::Always => "always",
+        }
+    }
+}
+
 /// What happens to scripts that need an interpreter of this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Native {
+pub enum NativeMode {
     /// They do not run.
     Refuse,
-    /// They run confined, as firmly as this machine can.
+    /// They run confined, as strictly as this machine can enforce.
     #[default]
     Confined,
     /// They run in namespaces of their own, or not at all.
     Namespaces,
 }
 
+impl NativeMode {
+    const ALL: [Self; 3] = [Self::Refuse, Self::Confined, Self::Namespaces];
+
+    /// Its name in a policy file.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Refuse => "refuse",
+            Self::Confined => "confined",
+            Self::Namespaces => "namespaces",
+        }
+    }
+}
+
 impl Policy {
-    /// Interpreters allowed where nothing else is said.
+    /// The interpreters that are allowed by default.
     pub const INTERPRETERS: [&str; 3] = ["python3", "bash", "node"];
 
     /// Reads a policy file.
@@ -130,8 +158,8 @@ impl Policy {
         PolicyFile::read(path)?.parse()
     }
 
-    /// Reads a policy's text. Relative paths in it are below `base`, and bare names of sections mean skills in the skill
-    /// directories of the project there: see [`Policy::with_skill_dirs`].
+    /// Parses a policy's text. Relative paths in it start at `base`, and bare names of sections select skills in the
+    /// skill directories of the project there: see [`Policy::with_skill_dirs`].
     pub fn parse(text: &str, base: &Path) -> Result<Self, String> {
         let policy = file::parse(text, base)?;
         Ok(policy.with_skill_dirs(Self::project_skill_dirs(base)))
@@ -142,7 +170,7 @@ impl Policy {
         PROJECT_SKILL_DIRS.into_iter().map(|dir| base.join(dir))
     }
 
-    /// This policy with these directories as the only ones in which the bare name of a section means a skill.
+    /// This policy with these directories as the only ones in which the bare name of a section selects a skill.
     #[must_use]
     pub fn with_skill_dirs(mut self, dirs: impl IntoIterator<Item = PathBuf>) -> Self {
         self.skill_dirs = dirs.into_iter().collect();
@@ -150,14 +178,14 @@ impl Policy {
     }
 
     /// This policy with a home directory for sections whose path begins with `~/`. Without one, a skill that such a
-    /// section may be for is refused.
+    /// section may be meant for is refused.
     #[must_use]
     pub fn with_home(mut self, home: Option<PathBuf>) -> Self {
         self.home = home;
         self
     }
 
-    /// The directories in which the bare name of a section means a skill.
+    /// The directories in which the bare name of a section selects a skill.
     pub fn skill_dirs(&self) -> &[PathBuf] {
         &self.skill_dirs
     }
@@ -167,79 +195,64 @@ impl Policy {
         self.source.as_deref()
     }
 
-    /// This policy with further grants, for what a person typed.
+    /// This policy with further grants, which a person typed.
     #[must_use]
     pub fn and_allow(mut self, grants: impl IntoIterator<Item = Grant>) -> Self {
         self.typed.extend(grants);
         self
     }
 
-    /// This policy with these limits as the most that may be asked for, for what a person typed.
+    /// This policy with limits that a person typed as the maximum, where the policy sets none itself.
     #[must_use]
-    pub fn and_limits(mut self, limits: &Limits) -> Self {
-        let Limits {
-            time,
-            fuel,
-            memory,
-            output,
-            arguments: _,
-            scratch,
-            disk,
-            open_files,
-            processes,
-        } = limits.clone();
-        let limited = Limited {
-            time: Some(time),
-            fuel,
-            memory: Some(memory),
-            output: Some(output),
-            scratch: Some(scratch),
-            disk: Some(disk),
-            open_files: Some(open_files),
-            processes: Some(processes),
-        };
-        self.sections
-            .iter_mut()
-            .for_each(|section| section.rules.limits = Limited::default());
-        self.rules.limits = limited;
+    pub fn and_limits(mut self, typed: &Limits) -> Self {
+        let own = &mut self.rules.limits;
+        own.time.get_or_insert(typed.time);
+        own.fuel = own.fuel.or(typed.fuel);
+        own.memory.get_or_insert(typed.memory);
+        own.output.get_or_insert(typed.output);
+        own.scratch.get_or_insert(typed.scratch);
+        own.disk.get_or_insert(typed.disk);
+        own.open_files.get_or_insert(typed.open_files);
+        own.processes.get_or_insert(typed.processes);
         self
     }
 }
 
-/// The bytes of a policy file, read once: what is compared is what is parsed.
+/// The bytes of a policy file, read once: the bytes that are compared are those that are parsed.
 #[derive(Debug, Clone)]
 pub struct PolicyFile {
-    /// As the caller named it, for messages.
+    /// The path as the caller passed it, for messages.
     named: PathBuf,
-    /// Its real folder, and its name there.
+    /// The real path of its directory, joined with its name.
     path: PathBuf,
     is_link: bool,
     bytes: Vec<u8>,
 }
 
 impl PolicyFile {
-    /// Reads a file of at most 1 MiB. A link must stay in its directory.
+    /// Reads a file of at most 1 MiB. A link must not lead out of its directory.
     pub fn read(path: &Path) -> Result<Self, PolicyError> {
         let fail = |why: String| PolicyError {
             path: path.to_owned(),
             why,
         };
         let io = |error: std::io::Error| fail(crate::files::plain(&error));
-        let folder = path
+        let directory = path
             .parent()
-            .filter(|folder| !folder.as_os_str().is_empty())
+            .filter(|directory| !directory.as_os_str().is_empty())
             .unwrap_or(Path::new("."));
         let name = path
             .file_name()
-            .ok_or_else(|| fail("is not a file".into()))?;
-        let base = folder.canonicalize().map_err(io)?;
+            .ok_or_else(|| fail("it is not a regular file".into()))?;
+        let base = directory.canonicalize().map_err(io)?;
         let dir =
             cap_std::fs::Dir::open_ambient_dir(&base, cap_std::ambient_authority()).map_err(io)?;
         let is_link = dir.symlink_metadata(name).map_err(io)?.is_symlink();
         let bytes =
             crate::files::read(&dir, Path::new(name), MAX_BYTES).map_err(|error| match error {
-                ReadError::Outside => fail("is a link that leads out of its directory".into()),
-                other => fail(other.to_string()),
+                ReadError::Outside => fail("it is a link that leads out of its directory".into()),
+                ReadError::Io(error) => io(error),
+                other => fail(format!("it {other}")),
             })?;
         Ok(Self {
             named: path.to_owned(),
@@ -249,7 +262,7 @@ impl PolicyFile {
         })
     }
 
-    /// Its absolute path; links on the way to its directory are resolved.
+    /// Its absolute path, with links in its directory's path resolved.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -259,19 +272,19 @@ impl PolicyFile {
         self.is_link
     }
 
-    /// What it holds.
+    /// Its content.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Reads it as a policy of its directory.
+    /// Parses it as the policy of its directory.
     pub fn parse(&self) -> Result<Policy, PolicyError> {
         let fail = |why: String| PolicyError {
             path: self.named.clone(),
             why,
         };
         let text =
-            std::str::from_utf8(&self.bytes).map_err(|_| fail("is not UTF-8 text".into()))?;
+            std::str::from_utf8(&self.bytes).map_err(|_| fail("it is not UTF-8 text".into()))?;
         let base = self.path.parent().unwrap_or(Path::new("/"));
         let mut policy = Policy::parse(text, base).map_err(fail)?;
         policy.source = Some(self.path.clone());
@@ -319,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_section_holds_for_its_skill_alone() {
+    fn a_section_applies_only_to_its_skill() {
         let project = project(&["deploy", "other"]);
         let policy = policy(
             "interpreters = [\"python3\"]\nallow = [\"read:/base/data\"]\n[limits]\ntime = \"10s\"\n\
@@ -357,17 +370,17 @@ mod tests {
         };
         assert_eq!(shown(a), ["read:/x"]);
         assert_eq!(shown(b), ["net:*"]);
-        assert_eq!(a.approval(), Approval::Always);
-        assert_eq!(b.approval(), Approval::Never);
-        assert_eq!(c.approval(), Approval::FirstRun);
-        assert_eq!(a.native(), Native::Refuse);
-        assert_eq!(c.native(), Native::Namespaces);
+        assert_eq!(a.approval(), ApprovalMode::Always);
+        assert_eq!(b.approval(), ApprovalMode::Never);
+        assert_eq!(c.approval(), ApprovalMode::FirstRun);
+        assert_eq!(a.native(), NativeMode::Refuse);
+        assert_eq!(c.native(), NativeMode::Namespaces);
         let typed = policy.clone().and_allow(["env:X".parse().unwrap()]);
         assert!(rules(&typed, &project, "a").allows(&"env:X".parse().unwrap()));
     }
 
     #[test]
-    fn without_a_home_a_section_below_it_refuses_the_skill_it_may_mean() {
+    fn without_a_home_directory_a_section_below_it_refuses_the_skill_that_it_may_mean() {
         let project = project(&["deploy", "other"]);
         let policy = policy(
             "[skill.\"~/skills/deploy\"]\napproval = \"never\"\n",
@@ -380,18 +393,18 @@ mod tests {
             why.message,
             format!(
                 "the policy's section `[skill.\"~/skills/deploy\"]` cannot be compared with the skill in `{}`: \
-                 no home directory is known",
+                 the home directory is unknown",
                 real.join("skills/deploy").display()
             )
         );
         assert!(policy.rules_for(&skill("other").unwrap()).is_ok());
         let policy = policy.with_home(Some(project.path().to_owned()));
         let rules = policy.rules_for(&skill("deploy").unwrap()).unwrap();
-        assert_eq!(rules.approval(), Approval::Never);
+        assert_eq!(rules.approval(), ApprovalMode::Never);
     }
 
     #[test]
-    fn what_is_wrong_is_named_with_its_place_and_the_nearest_right_word() {
+    fn errors_name_the_line_the_column_and_the_nearest_valid_word() {
         for (text, why) in [
             (
                 "\n  alow = []",
@@ -399,15 +412,15 @@ mod tests {
             ),
             (
                 "x = 1",
-                "line 1, column 1: `x` is not a key; there are interpreters, approval, native, allow, limits, skill",
+                "line 1, column 1: `x` is not a key; expected one of interpreters, approval, native, allow, limits, skill",
             ),
             (
                 "[limits]\ntimeout = \"1s\"",
-                "line 2, column 1: `timeout` is not a limit; there are time, fuel, memory, output, scratch, disk, open_files, processes",
+                "line 2, column 1: `timeout` is not a limit; expected one of time, fuel, memory, output, scratch, disk, open_files, processes",
             ),
             (
                 "[skill.x]\nlimit.time = \"1s\"",
-                "line 2, column 1: `limit` is not a key of a skill; did you mean `limits`?",
+                "line 2, column 1: `limit` is not a key of a section; did you mean `limits`?",
             ),
             (
                 "allow = [\n  \"native\",\n  \"raed:/x\",\n]",
@@ -461,11 +474,11 @@ mod tests {
             ),
             (
                 "[skill.x]\ndigest = \"sha256:12\"",
-                "line 2, column 10: `sha256:12` is not a digest: copy it from `skillrun show`, `sha256:` and 64 digits",
+                "line 2, column 10: `sha256:12` is not a digest: expected `sha256:` and 64 lowercase hexadecimal digits, as `skillrun show` prints them",
             ),
             (
                 "[skill.x]\ninherit = \"no\"",
-                "line 2, column 11: `inherit` is `true` or `false`",
+                "line 2, column 11: `inherit` must be `true` or `false`",
             ),
             (
                 "a = ",

@@ -1,24 +1,24 @@
-//! What a policy says, in short: for whoever reads it before trusting it.
+//! A summary of a policy, for a person who reads it before trusting it.
 
-use super::section::{Section, Target};
-use super::{Approval, Limited, Native, Policy, Rules};
+use super::section::{Section, Selector};
+use super::{ApprovalMode, LimitOverrides, NativeMode, Policy, Rules};
 use crate::grant::Grant;
 use crate::limits::{show_bytes, show_duration};
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// One part of a policy: what holds for every skill, or one section.
+/// One part of a policy: the rules for every skill, or one section.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PolicyPart {
-    /// The head line of the section; `None` for what holds for every skill.
+    /// The header of the section; `None` for the rules for every skill.
     pub section: Option<String>,
-    /// The folders of the skills that it is for.
+    /// The folders of the skills that it applies to.
     pub skills: Vec<PathBuf>,
     /// The content that the skill must have.
     pub digest: Option<String>,
-    /// Whether the grants for every skill hold, too.
+    /// Whether the grants for every skill apply too.
     pub inherit: bool,
-    /// What may be touched.
+    /// The grants.
     pub grants: Vec<String>,
     /// When a person is asked.
     pub approval: Option<&'static str>,
@@ -31,13 +31,13 @@ pub struct PolicyPart {
 }
 
 impl Policy {
-    /// What it says: for every skill first, with the defaults filled in, and then each section.
+    /// The rules for every skill, with the defaults filled in, and then each section.
     pub fn parts(&self) -> Vec<PolicyPart> {
         let mut all = part(&self.rules);
         all.approval = Some(self.rules.approval.unwrap_or_default().word());
         all.native = Some(self.rules.native.unwrap_or_default().word());
-        let usual = || Self::INTERPRETERS.map(str::to_owned).to_vec();
-        all.interpreters = Some(all.interpreters.unwrap_or_else(usual));
+        let defaults = || Self::INTERPRETERS.map(str::to_owned).to_vec();
+        all.interpreters = Some(all.interpreters.unwrap_or_else(defaults));
         let sections = self.sections.iter().map(|section| PolicyPart {
             section: Some(section.title()),
             skills: self.folders(section),
@@ -47,16 +47,16 @@ impl Policy {
         std::iter::once(all).chain(sections).collect()
     }
 
-    /// The folders that a section is for; none where only the content counts.
+    /// The folders that a section applies to; none if only the content decides.
     fn folders(&self, section: &Section) -> Vec<PathBuf> {
-        match (&section.target, &section.digest) {
-            (Target::Name, None) => {
+        match (&section.selector, &section.digest) {
+            (Selector::Name, None) => {
                 let dirs = self.skill_dirs.iter();
                 dirs.map(|dir| dir.join(&section.key)).collect()
             }
-            (Target::Name, Some(_)) => Vec::new(),
-            (Target::Path(path), _) => vec![path.clone()],
-            (Target::BelowHome(path), _) => match &self.home {
+            (Selector::Name, Some(_)) => Vec::new(),
+            (Selector::Path(path), _) => vec![path.clone()],
+            (Selector::BelowHome(path), _) => match &self.home {
                 Some(home) => vec![home.join(path)],
                 None => vec![PathBuf::from("~").join(path)],
             },
@@ -69,17 +69,17 @@ fn part(rules: &Rules) -> PolicyPart {
         section: None,
         skills: Vec::new(),
         digest: None,
-        inherit: !rules.alone,
+        inherit: !rules.no_inherit,
         grants: rules.allow.iter().map(Grant::to_string).collect(),
-        approval: rules.approval.map(Approval::word),
-        native: rules.native.map(Native::word),
+        approval: rules.approval.map(ApprovalMode::word),
+        native: rules.native.map(NativeMode::word),
         interpreters: rules.interpreters.clone(),
         limits: limits(&rules.limits),
     }
 }
 
-fn limits(limited: &Limited) -> Vec<String> {
-    let Limited {
+fn limits(overrides: &LimitOverrides) -> Vec<String> {
+    let LimitOverrides {
         time,
         fuel,
         memory,
@@ -88,38 +88,18 @@ fn limits(limited: &Limited) -> Vec<String> {
         disk,
         open_files,
         processes,
-    } = limited;
+    } = overrides;
     let bytes =
-        |name: &str, most: &Option<u64>| most.map(|most| format!("{name} {}", show_bytes(most)));
+        |name: &str, max: &Option<u64>| max.map(|max| format!("{name} {}", show_bytes(max)));
     let all = [
-        time.map(|most| format!("time {}", show_duration(most))),
-        fuel.map(|most| format!("fuel {most}")),
+        time.map(|max| format!("time {}", show_duration(max))),
+        fuel.map(|max| format!("fuel {max}")),
         bytes("memory", memory),
         bytes("output", output),
         bytes("scratch", scratch),
         bytes("disk", disk),
-        open_files.map(|most| format!("open_files {most}")),
-        processes.map(|most| format!("processes {most}")),
+        open_files.map(|max| format!("open_files {max}")),
+        processes.map(|max| format!("processes {max}")),
     ];
     all.into_iter().flatten().collect()
-}
-
-impl Approval {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Never => "never",
-            Self::FirstRun => "first-run",
-            Self::Always => "always",
-        }
-    }
-}
-
-impl Native {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Refuse => "refuse",
-            Self::Confined => "confined",
-            Self::Namespaces => "namespaces",
-        }
-    }
 }

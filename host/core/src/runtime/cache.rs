@@ -1,12 +1,11 @@
 //! Guests compiled for this machine, kept in an owner-only directory.
 //!
 //! Compiling takes seconds, mapping the result a millisecond. What is mapped runs as native code
-//! with all rights of this process, so a file is trusted only if nobody but its owner could have
-//! written it and its content is what was written: each file has a seal beside it with its SHA-256
-//! and the kernel's marks (inode, size, times) from the moment it was finished. The marks are
-//! compared on each load; only if they differ is the content hashed again. Hashing each time would
-//! cost more than everything else in a start, and a write through the file system cannot leave
-//! `ctime` as it was.
+//! with all rights of this process. So a file is trusted only if no other user could have written it
+//! and its content has not changed. Each file has a checksum file beside it with its SHA-256 and its
+//! metadata (inode, size, times) from the moment it was finished. The metadata are compared on each
+//! load; only if they differ is the content hashed again. Hashing each time would cost more than
+//! everything else in a start, and a write through the file system cannot leave `ctime` as it was.
 
 use crate::decision::hex;
 use serde::{Deserialize, Serialize};
@@ -23,8 +22,8 @@ use std::time::Duration;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
-/// Files of other versions of skillrun are kept this long.
-const STALE: Duration = Duration::from_secs(30 * 24 * 3600);
+/// How long files are kept that do not belong to the guest that was compiled last.
+const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// The directory of compiled guests.
 #[derive(Debug, Clone)]
@@ -32,9 +31,9 @@ pub(crate) struct Cache {
     folder: PathBuf,
 }
 
-/// Marks of a file that change with any write to it.
+/// Metadata of a file that change with any write to it.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Marks {
+struct Stamp {
     device: u64,
     inode: u64,
     bytes: u64,
@@ -42,13 +41,14 @@ struct Marks {
     changed: (i64, i64),
 }
 
+/// What the checksum file of a compiled guest contains.
 #[derive(Debug, Serialize, Deserialize)]
-struct Seal {
+struct Checksum {
     sha256: String,
-    marks: Marks,
+    stamp: Stamp,
 }
 
-/// One guest's place in the cache.
+/// One guest in the cache.
 #[derive(Debug)]
 pub(crate) struct Entry<'a> {
     cache: &'a Cache,
@@ -64,7 +64,7 @@ impl Cache {
         &self.folder
     }
 
-    /// The place of the guest `name` with this content, compiled by this engine.
+    /// The entry for the guest `name` with this content, compiled by this engine.
     pub(crate) fn entry(&self, engine: &Engine, name: &str, digest: &str) -> Entry<'_> {
         // The engine's hash covers its version, its settings and the processor's features.
         let mut hasher = DefaultHasher::new();
@@ -77,7 +77,8 @@ impl Cache {
         Entry { cache: self, name }
     }
 
-    /// Makes the directory, or makes sure that it is ours alone.
+    /// Creates the directory, or checks that it belongs to this user and closes it to others. If others could write in
+    /// it, nothing in it is kept: they could have replaced a compiled guest and its checksum.
     pub(crate) fn secure(&self) -> io::Result<()> {
         DirBuilder::new()
             .recursive(true)
@@ -85,15 +86,23 @@ impl Cache {
             .create(&self.folder)?;
         let meta = fs::symlink_metadata(&self.folder)?;
         if !meta.is_dir() || meta.uid() != rustix::process::geteuid().as_raw() {
-            return Err(io::Error::other("it is not a directory of this user"));
+            return Err(io::Error::other(
+                "it is not a directory that belongs to this user",
+            ));
         }
         if meta.mode() & 0o077 != 0 {
             fs::set_permissions(&self.folder, fs::Permissions::from_mode(0o700))?;
         }
+        if meta.mode() & 0o022 != 0 {
+            for entry in fs::read_dir(&self.folder)? {
+                fs::remove_file(entry?.path())?;
+            }
+        }
         Ok(())
     }
 
-    /// Removes what old versions and killed processes left.
+    /// Removes files older than [`MAX_AGE`] that do not belong to the entry `keep`: those of other versions and of killed
+    /// processes. Another guest of this version that is as old is removed too, and compiled again when it is needed.
     fn sweep(&self, keep: &str) {
         let Ok(entries) = fs::read_dir(&self.folder) else {
             return;
@@ -105,7 +114,7 @@ impl Cache {
                 .and_then(|meta| meta.modified())
                 .ok()
                 .and_then(|time| time.elapsed().ok());
-            if !ours && age.is_some_and(|age| age > STALE) {
+            if !ours && age.is_some_and(|age| age > MAX_AGE) {
                 let _ = fs::remove_file(entry.path());
             }
         }
@@ -117,19 +126,18 @@ impl Entry<'_> {
         self.cache.folder.join(format!("{}.cwasm", self.name))
     }
 
-    fn seal_path(&self) -> PathBuf {
-        self.cache.folder.join(format!("{}.seal", self.name))
+    fn checksum_path(&self) -> PathBuf {
+        self.cache.folder.join(format!("{}.checksum", self.name))
     }
 
     /// Loads the compiled guest if it is there and can be trusted.
     pub(crate) fn load(&self, engine: &Engine) -> Option<Component> {
-        let file = self.open().ok()?;
-        map(engine, &file, &self.path()).ok()
+        map(engine, &self.open()?).ok()
     }
 
-    /// Compiles, stores and loads. Another process that does the same is waited for.
+    /// Compiles, stores and loads the guest. If another process does the same, this waits for it.
     ///
-    /// If the result cannot be stored it is used from memory, and the reason comes back with it.
+    /// If the result cannot be stored, it is used from memory, and the reason is returned with it.
     pub(crate) fn build(
         &self,
         engine: &Engine,
@@ -150,7 +158,7 @@ impl Entry<'_> {
                 drop(lock);
                 component.map(|component| (component, None)).ok_or_else(|| {
                     wasmtime::format_err!(
-                        "`{}` was written and cannot be loaded",
+                        "cannot load `{}` after writing it",
                         self.path().display()
                     )
                 })
@@ -172,15 +180,15 @@ impl Entry<'_> {
 
     fn store(&self, compiled: &[u8]) -> io::Result<()> {
         let file = self.write(&self.path(), compiled)?;
-        let seal = Seal {
+        let checksum = Checksum {
             sha256: hex(&Sha256::digest(compiled)),
-            marks: Marks::of(&file)?,
+            stamp: Stamp::of(&file)?,
         };
-        self.write(&self.seal_path(), &serde_json::to_vec(&seal)?)?;
+        self.write(&self.checksum_path(), &serde_json::to_vec(&checksum)?)?;
         Ok(())
     }
 
-    /// Writes under a name of its own, then renames: a reader sees all or nothing.
+    /// Writes to a temporary file, then renames it: a reader sees the whole file or none.
     fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<File> {
         let mut file = tempfile::Builder::new()
             .prefix(&self.name)
@@ -191,38 +199,39 @@ impl Entry<'_> {
         Ok(file.persist(path)?)
     }
 
-    /// Opens the compiled file and checks that it is what was written.
-    fn open(&self) -> io::Result<File> {
-        let refuse = |why: &str| Err(io::Error::other(why.to_owned()));
-        let mut file = open_nofollow(&self.path())?;
-        let meta = file.metadata()?;
-        let folder = fs::symlink_metadata(&self.cache.folder)?;
-        for meta in [&meta, &folder] {
+    /// Opens the compiled file; `None` if it is missing, another user could have written it, or it has changed.
+    fn open(&self) -> Option<File> {
+        let mut file = open_nofollow(&self.path()).ok()?;
+        let meta = file.metadata().ok()?;
+        let folder = fs::symlink_metadata(&self.cache.folder).ok()?;
+        let checksum_file = open_nofollow(&self.checksum_path()).ok()?;
+        let checksum_meta = checksum_file.metadata().ok()?;
+        for meta in [&meta, &checksum_meta, &folder] {
             if meta.uid() != rustix::process::geteuid().as_raw() || meta.mode() & 0o022 != 0 {
-                return refuse("others could have written it");
+                return None;
             }
         }
-        if !meta.is_file() || meta.nlink() != 1 {
-            return refuse("not a plain file");
+        for meta in [&meta, &checksum_meta] {
+            if !meta.is_file() || meta.nlink() != 1 {
+                return None;
+            }
         }
-        let mut seal = Vec::new();
-        open_nofollow(&self.seal_path())?
-            .take(4096)
-            .read_to_end(&mut seal)?;
-        let seal: Seal = serde_json::from_slice(&seal)?;
-        let marks = Marks::of(&file)?;
-        if seal.marks == marks {
-            return Ok(file);
+        let mut checksum = Vec::new();
+        checksum_file.take(4096).read_to_end(&mut checksum).ok()?;
+        let checksum: Checksum = serde_json::from_slice(&checksum).ok()?;
+        let stamp = Stamp::of(&file).ok()?;
+        if checksum.stamp == stamp {
+            return Some(file);
         }
-        // Copied, restored or moved: the marks are new and the content must speak for itself.
+        // The file was copied, restored or moved, so only its content can show that it has not changed.
         let mut content = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0));
-        file.read_to_end(&mut content)?;
-        if hex(&Sha256::digest(&content)) != seal.sha256 {
-            return refuse("its content is not what was written");
+        file.read_to_end(&mut content).ok()?;
+        if hex(&Sha256::digest(&content)) != checksum.sha256 {
+            return None;
         }
-        let fresh = Seal { marks, ..seal };
-        let _ = serde_json::to_vec(&fresh).map(|seal| self.write(&self.seal_path(), &seal));
-        Ok(file)
+        let fresh = Checksum { stamp, ..checksum };
+        let _ = serde_json::to_vec(&fresh).map(|json| self.write(&self.checksum_path(), &json));
+        Some(file)
     }
 }
 
@@ -234,7 +243,7 @@ fn open_nofollow(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-impl Marks {
+impl Stamp {
     fn of(file: &File) -> io::Result<Self> {
         let meta = file.metadata()?;
         Ok(Self {
@@ -247,11 +256,10 @@ impl Marks {
     }
 }
 
-/// Maps a compiled guest from the file that was checked, not from the name it had.
-fn map(engine: &Engine, file: &File, path: &Path) -> wasmtime::Result<Component> {
+/// Maps a compiled guest from the handle that was checked: its name may lead to another file by now.
+fn map(engine: &Engine, file: &File) -> wasmtime::Result<Component> {
     let by_handle = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
-    let path = if by_handle.exists() { &by_handle } else { path };
-    trusted(engine, Compiled::File(path))
+    trusted(engine, Compiled::File(&by_handle))
 }
 
 fn load_bytes(engine: &Engine, compiled: &[u8]) -> wasmtime::Result<Component> {
@@ -268,16 +276,34 @@ enum Compiled<'a> {
     reason = "loading compiled code is wasmtime's one unsafe entry, and this is its one use"
 )]
 fn trusted(engine: &Engine, compiled: Compiled<'_>) -> wasmtime::Result<Component> {
-    // SAFETY: `deserialize*` runs whatever it is given, so it must be given only what this engine
-    // compiled. Bytes come straight from `precompile_component`. A file comes from `Entry::open`: it
-    // and its directory belong to this user and nobody else may write them, and its content is what
-    // `Entry::store` wrote, by its marks or by its hash. wasmtime itself refuses another version,
-    // other settings or another processor. No script can write there: the cache is sealed against
-    // every mount.
+    // SAFETY: `deserialize*` trusts its input, so it must get only what this engine compiled. Bytes
+    // come straight from `precompile_component`. A file comes from `Entry::open`: it and its directory
+    // belong to this user and no other user may write them, and its content is what `Entry::store`
+    // wrote, by its metadata or by its hash. wasmtime itself refuses another version, other settings
+    // or another processor. No script can write there: the cache is a protected path in every mount.
     unsafe {
         match compiled {
             Compiled::File(path) => Component::deserialize_file(engine, path),
             Compiled::Bytes(bytes) => Component::deserialize(engine, bytes),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_that_others_could_write_is_emptied_and_closed() {
+        for (mode, kept) in [(0o700, true), (0o755, true), (0o777, false), (0o720, false)] {
+            let folder = tempfile::tempdir().unwrap();
+            fs::write(folder.path().join("python.checksum"), "").unwrap();
+            fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode)).unwrap();
+            let cache = Cache::new(folder.path().to_owned());
+            cache.secure().unwrap();
+            let now = fs::metadata(folder.path()).unwrap().mode() & 0o777;
+            let exists = folder.path().join("python.checksum").exists();
+            assert_eq!((now, exists), (0o700, kept), "{mode:o}");
         }
     }
 }

@@ -1,21 +1,21 @@
-//! What a script finds in its environment, whatever executes it.
+//! The environment variables of a script, in every runtime.
 
 use crate::decision::{Checked, Permit};
 use crate::programs::{PATH, safe_variables};
 
-/// Where a script sees its scratch directory.
+/// The guest path of the scratch directory.
 const SCRATCH: &str = "/tmp";
 
-/// Where the script sees its scratch directory: `/tmp`, unless something granted is there.
+/// The guest path of the scratch directory: `/tmp`, unless a grant is mounted there.
 pub(crate) fn scratch_path(permit: &Permit) -> &'static str {
     let taken = permit.mounts.iter().any(|mount| mount.guest == SCRATCH);
     if taken { "/scratch" } else { SCRATCH }
 }
 
-/// What a script finds in its environment: nothing of ours. `scratch` is where it sees that directory.
+/// The environment variables of a script, with none of ours. `scratch` is the guest path of its scratch directory.
 pub(crate) fn environment(permit: &Permit, scratch: &str) -> Vec<(String, String)> {
     let version = env!("CARGO_PKG_VERSION");
-    let skill = match &permit.subject {
+    let skill = match &permit.target {
         Checked::Script(script) => vec![
             ("SKILL_NAME", script.skill.name()),
             ("SKILL_BASE_DIR", permit.skill_base().unwrap_or_default()),
@@ -39,7 +39,7 @@ pub(crate) fn environment(permit: &Permit, scratch: &str) -> Vec<(String, String
     if !permit.env.iter().any(|(name, _)| name == "TZ") {
         all.push(("TZ".into(), "UTC".into()));
     }
-    if let Checked::Command(command) = &permit.subject {
+    if let Checked::Command(command) = &permit.target {
         all.extend(safe_variables(&command.name));
     }
     all.extend(permit.env.iter().cloned());

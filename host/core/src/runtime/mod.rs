@@ -1,17 +1,17 @@
 //! What executes a script, behind one interface.
 //!
-//! A runtime builds its sandbox from the [`Permit`] alone and leaves nothing behind in the end. What the script
-//! did comes back as [`Ended`]; an error means that the host failed.
+//! A runtime builds its sandbox from the [`Permit`] alone and leaves nothing behind. It returns what the script did as
+//! [`Ended`]; an error means that the host failed.
 
 pub(crate) mod cache;
 pub(crate) mod environment;
 pub(crate) mod native;
 pub(crate) mod output;
+pub(crate) mod protected;
 pub(crate) mod scratch;
-pub(crate) mod sealed;
 pub(crate) mod wasm;
 
-use crate::decision::{Permit, Refusal, Runs};
+use crate::decision::{Permit, Refusal, RunsIn};
 use crate::error::Error;
 use crate::outcome::{Isolation, Status, Usage};
 use crate::request::Tier;
@@ -24,35 +24,37 @@ use std::time::Duration;
 use tokio::io::AsyncRead;
 use tokio::sync::mpsc;
 
-/// A future that a runtime can hold on to.
+/// A future that a runtime can store.
 pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// What executes scripts.
 pub(crate) trait Runtime: Send + Sync {
     /// The name in outcomes and listings.
     fn name(&self) -> &'static str;
-    /// Whether it executes scripts of `language` where `tier` was asked for.
-    fn runs(&self, language: Language, tier: Tier) -> Runs;
-    /// Whether what was permitted can be held here as firmly as the policy demands: tried, not assumed.
-    fn holds(&self, permit: &Permit) -> Result<(), Refusal>;
-    /// Whether it can run scripts at once.
+    /// Whether it executes scripts of `language` if `tier` was requested.
+    fn runs(&self, language: Language, tier: Tier) -> RunsIn;
+    /// Whether this machine can enforce the permit's limits and mounts as strictly as the policy demands: probed, not
+    /// assumed.
+    fn can_enforce(&self, permit: &Permit) -> Result<(), Refusal>;
+    /// Whether it can run scripts immediately.
     fn is_prepared(&self) -> Result<bool, Error>;
-    /// Does what takes long and is done once on a machine; returns what went wrong without making it
-    /// unusable.
+    /// Does the slow work that is needed once on a machine; returns a warning if the runtime can be used but not
+    /// stored.
     fn prepare(&self) -> BoxFuture<'_, Result<Option<String>, Error>>;
     /// Runs the script; returns when it has ended and can touch nothing any more.
     fn run<'a>(&'a self, permit: &'a Permit, live: Live) -> BoxFuture<'a, Result<Ended, Error>>;
-    /// Waits until nothing of the runs that ended is left; says what stays behind.
+    /// Waits for a limited time until everything that finished runs left behind is removed; returns why something could
+    /// not be removed.
     fn clean_up(&self) -> BoxFuture<'_, Option<String>>;
 }
 
-/// What connects a run to the outside while it goes on.
+/// The connections of a run to its caller while it runs.
 #[derive(Default)]
 pub struct Live {
-    /// Read as the script's standard input if the request has no `input`; otherwise the script finds
-    /// the end of its input at once.
+    /// The script's standard input, if the request has no `input`. Without either, the script reads end of file
+    /// immediately.
     pub stdin: Option<Box<dyn AsyncRead + Send + Sync + Unpin>>,
-    /// Gets the output as it comes. If nobody receives, the script waits; if the receiver is gone,
+    /// Receives the output as it is written. If the channel is full, the script waits; if the receiver was dropped,
     /// the script sees a closed pipe.
     pub output: Option<mpsc::Sender<Chunk>>,
     /// Stops the script when it resolves; the outcome is then `cancelled`.
@@ -68,7 +70,7 @@ impl std::fmt::Debug for Live {
 /// A piece of output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
-    /// Where it was written.
+    /// The stream it was written to.
     pub stream: Stream,
     /// What was written.
     pub bytes: Bytes,
@@ -83,7 +85,7 @@ pub enum Stream {
     Stderr,
 }
 
-/// What a script did.
+/// How a script ended and what it left.
 pub(crate) struct Ended {
     pub(crate) status: Status,
     pub(crate) exit_code: i32,

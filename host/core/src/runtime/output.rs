@@ -1,8 +1,8 @@
-//! A script's output: kept up to a limit, counted beyond it, passed on as it comes.
+//! A script's output: kept up to a limit, counted beyond it, and passed on as it is written.
 //!
-//! Past the limit the script goes on and its output is dropped: a script is not punished for talking,
-//! and the host does not grow. Passing on has a bounded queue, so a slow reader slows the script and
-//! its time limit still holds.
+//! Beyond the limit the script continues and its output is dropped: a script is not ended for printing too
+//! much, and the host's memory does not grow. Output is passed on through a bounded queue, so a slow reader
+//! slows the script down, and its time limit still applies.
 
 use super::{Chunk, Stream};
 use crate::outcome::TRUNCATION_MARKER;
@@ -13,8 +13,8 @@ use tokio::sync::mpsc;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError, StreamResult};
 
-/// The most a guest may write at once; bounds what the host holds for it.
-const PIECE: usize = 64 * 1024;
+/// Bytes that a guest may write in one call; bounds the host's memory for it.
+const MAX_WRITE: usize = 64 * 1024;
 
 /// What was kept of a stream.
 #[derive(Debug, Default)]
@@ -37,8 +37,18 @@ pub(crate) struct Output {
 struct Shared {
     kept: Kept,
     sink: Option<mpsc::Sender<Chunk>>,
-    /// Nothing more is kept or passed on.
+    /// Set when nothing more is kept or passed on.
     closed: bool,
+}
+
+impl Shared {
+    fn record(&mut self, text: &str) -> String {
+        let kept = &mut self.kept.bytes;
+        let unfinished = kept.last().is_some_and(|byte| *byte != b'\n');
+        let line = format!("{}{text}\n", if unfinished { "\n" } else { "" });
+        kept.extend_from_slice(line.as_bytes());
+        line
+    }
 }
 
 impl Output {
@@ -59,7 +69,7 @@ impl Output {
         std::mem::take(&mut self.lock().kept)
     }
 
-    /// Takes what was kept, and drops whatever else is written: for a writer who can be waited for no longer.
+    /// Takes what was kept, and drops everything written after that: for a writer that we no longer wait for.
     pub(crate) fn close(&self) -> Kept {
         let mut shared = self.lock();
         shared.closed = true;
@@ -67,15 +77,17 @@ impl Output {
         std::mem::take(&mut shared.kept)
     }
 
-    /// Adds a line of the host's own, on a line of its own and whatever the limit.
+    /// Appends a line of the host to what is kept, on a line of its own and regardless of the limit. It is not passed on.
+    pub(crate) fn record(&self, text: &str) {
+        let _ = self.lock().record(text);
+    }
+
+    /// Like [`Self::record`], but also passes the line on.
     pub(crate) fn note(&self, text: &str) {
         let mut shared = self.lock();
-        let kept = &mut shared.kept;
-        let unfinished = kept.bytes.last().is_some_and(|byte| *byte != b'\n');
-        let line = format!("{}{text}\n", if unfinished { "\n" } else { "" });
-        kept.bytes.extend_from_slice(line.as_bytes());
+        let line = shared.record(text);
         if let Some(sink) = &shared.sink {
-            // A queue that is full here belongs to a reader who has stopped reading.
+            // If the queue is full at this point, its reader has stopped reading.
             let _ = sink.try_send(Chunk {
                 stream: self.stream,
                 bytes: line.into(),
@@ -83,8 +95,8 @@ impl Output {
         }
     }
 
-    /// Counts, keeps and passes on; waits for room in the queue. Tells whether anybody wants more.
-    pub(crate) async fn take_in(&self, bytes: Bytes) -> bool {
+    /// Counts, keeps and passes on; waits while the queue is full. Returns whether the reader still wants output.
+    pub(crate) async fn write(&self, bytes: Bytes) -> bool {
         let (kept, Some(sink)) = (self.keep(bytes), self.sink()) else {
             return true;
         };
@@ -112,10 +124,10 @@ impl Output {
             return None;
         }
         let kept = &mut shared.kept;
-        let room = usize::try_from(self.limit.saturating_sub(kept.total)).unwrap_or(usize::MAX);
+        let left = usize::try_from(self.limit.saturating_sub(kept.total)).unwrap_or(usize::MAX);
         kept.total += bytes.len() as u64;
-        let cut = bytes.len() > room;
-        bytes.truncate(room);
+        let cut = bytes.len() > left;
+        bytes.truncate(left);
         kept.bytes.extend_from_slice(&bytes);
         if cut && !kept.truncated {
             kept.truncated = true;
@@ -135,7 +147,7 @@ impl IsTerminal for Output {
 }
 
 impl StdoutStream for Output {
-    /// Only guests of a later WASI ask for this one; ours are all served by `p2_stream`.
+    /// Only guests of a later WASI call this; all of ours use `p2_stream`.
     fn async_stream(&self) -> Box<dyn AsyncWrite + Send + Sync> {
         Box::new(tokio::io::sink())
     }
@@ -155,7 +167,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// Puts what waits into the queue if there is room; fails if nobody will ever read it.
+    /// Puts the waiting chunk into the queue unless that is full; fails if the reader is gone.
     fn pass_on(&mut self) -> StreamResult<()> {
         let Some(sink) = self.output.sink() else {
             return Ok(());
@@ -175,7 +187,7 @@ impl Writer {
 #[async_trait::async_trait]
 impl OutputStream for Writer {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
-        if self.waiting.is_some() || bytes.len() > PIECE {
+        if self.waiting.is_some() || bytes.len() > MAX_WRITE {
             return Err(StreamError::trap("write beyond what check-write allowed"));
         }
         if let Some(bytes) = self.output.keep(bytes)
@@ -195,7 +207,7 @@ impl OutputStream for Writer {
 
     fn check_write(&mut self) -> StreamResult<usize> {
         self.pass_on()?;
-        Ok(if self.waiting.is_some() { 0 } else { PIECE })
+        Ok(if self.waiting.is_some() { 0 } else { MAX_WRITE })
     }
 }
 
@@ -205,9 +217,9 @@ impl Pollable for Writer {
         let (Some(chunk), Some(sink)) = (self.waiting.clone(), self.output.sink()) else {
             return;
         };
-        // Dropped here, nothing is lost: the chunk leaves `waiting` only once it is in the queue.
-        if let Ok(place) = sink.reserve().await {
-            place.send(chunk);
+        // If this future is dropped, nothing is lost: the chunk leaves `waiting` only once it is in the queue.
+        if let Ok(slot) = sink.reserve().await {
+            slot.send(chunk);
         }
         self.waiting = None;
     }
@@ -235,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn output_of_just_the_limit_is_whole() {
+    fn output_of_exactly_the_limit_is_not_truncated() {
         let output = Output::new(Stream::Stdout, 6, None);
         assert!(write(&output, "abcdef").is_ok());
         let kept = output.take();
@@ -246,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_holds_the_writer_and_a_closed_one_ends_it() {
+    fn a_full_queue_blocks_the_writer_and_a_closed_one_ends_it() {
         let (sink, mut queue) = mpsc::channel(1);
         let output = Output::new(Stream::Stderr, 100, Some(sink));
         let mut writer = output.p2_stream();
@@ -254,7 +266,7 @@ mod tests {
         assert!(writer.write(Bytes::from_static(b"b")).is_ok());
         assert!(matches!(writer.check_write(), Ok(0)));
         assert!(queue.try_recv().is_ok_and(|chunk| chunk.bytes == "a"));
-        assert!(matches!(writer.check_write(), Ok(PIECE)));
+        assert!(matches!(writer.check_write(), Ok(MAX_WRITE)));
         drop(queue);
         assert!(matches!(writer.check_write(), Err(StreamError::Closed)));
     }

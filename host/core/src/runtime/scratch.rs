@@ -1,14 +1,15 @@
 //! The private directories of runs, and their removal.
 //!
 //! A script can nest directories as deep as its budget has entries, by moving one chain into the last
-//! directory of another. Removing such a tree by recursion ends in a stack overflow, which is the end
-//! of the process, or without file handles. So the way down is kept as names, one directory is open at
-//! a time, and the way back up is checked to be the one that was taken down.
+//! directory of another. Removing such a tree by recursion overflows the stack, which ends the process,
+//! or runs out of file handles. So the path down is kept as names, one directory is open at a time, and
+//! on the way up each parent is checked to be the directory that was entered on the way down.
 //!
-//! Removing all that a budget allows can take longer than the run did, and nobody who set a time
-//! limit should wait for it: a few entries go at once, the rest on a thread of its own. A process that
-//! is killed leaves its directories behind. Each is locked by its owner, and the kernel gives up the
-//! locks of the dead, so what is not locked belongs to nobody and the next process removes it.
+//! Removing everything that a budget allows can take longer than the run did, and a caller who set a time
+//! limit should not wait for it. A few entries are removed immediately, the rest on a background thread. A
+//! process that is killed, or that ends before its thread is done, leaves its directories behind. Each is
+//! locked by its owner, and the kernel releases the locks of dead processes. So a directory that is not
+//! locked has no owner, and the next process removes it.
 
 use rustix::fs::{
     AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, Stat, flock, fstat, openat, unlinkat,
@@ -23,41 +24,46 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 use tempfile::TempDir;
 use tokio::sync::watch;
 
-/// What our directories are called, and nobody else's: this and some random letters.
+/// Our directories are named by this prefix and some random letters, so that we remove no others.
 const NAME: &str = "skillrun-scratch-";
 const RANDOM: usize = 12;
-/// Entries that are removed at once, while the caller waits: most runs leave fewer.
-const AT_ONCE: usize = 16;
-/// Directories that may wait for their removal. Whoever leaves one more removes it himself.
-const WAITING: usize = 16;
-/// Entries removed between two looks at what else there is to do.
-const STEP: usize = 64;
-/// Entries of killed processes that are worth waiting for at the end of one that only ran a script.
-const WORTH_WAITING: usize = 1000;
-/// Names looked at in search of what killed processes left: a shared directory may hold millions.
-const LOOKED_AT: usize = 10_000;
-/// How often a directory is made anew if another process takes it for left behind.
-const TRIES: usize = 8;
+/// Entries that are removed while the caller waits: most runs leave fewer.
+const MAX_INLINE: usize = 16;
+/// Directories that may wait for the remover thread. If the queue is full, the run removes its own directory.
+const MAX_QUEUED: usize = 16;
+/// Entries that a sweep removes before it checks the queue again.
+const BATCH: usize = 64;
+/// Entries left by killed processes that [`Scratches::clean_up`] waits for.
+const MAX_SWEEP_WAIT: usize = 1000;
+/// Names that a sweep reads: a shared directory may contain millions.
+const MAX_SWEPT_NAMES: usize = 10_000;
+/// How often we make another directory after another process mistook ours for an orphan.
+const MAX_ATTEMPTS: usize = 8;
+/// How long a process that is about to end waits for the removal of its own directories. On a slow disk, 16,000
+/// directories took 47 s.
+const CLEAN_UP_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Makes private directories and removes them.
 pub(crate) struct Scratches {
     shared: Arc<Shared>,
-    /// Started with the first directory; `None` if it could not be.
+    /// The remover thread, started with the first directory; `None` if it could not be started.
     remover: OnceLock<Option<JoinHandle<()>>>,
+    clean_up_timeout: Duration,
 }
 
 struct Shared {
-    /// Where directories wait; `None` before the remover has started and after it has ended.
-    queue: Mutex<Option<SyncSender<Waiting>>>,
+    /// Directories to remove; `None` before the remover has started and after it has ended.
+    queue: Mutex<Option<SyncSender<Queued>>>,
     state: watch::Sender<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    waiting: usize,
+    queued: usize,
     sweeping: bool,
     failed: Option<String>,
 }
@@ -71,12 +77,13 @@ impl Scratches {
         Self {
             shared: Arc::new(shared),
             remover: OnceLock::new(),
+            clean_up_timeout: CLEAN_UP_TIMEOUT,
         }
     }
 
     /// Makes a private directory.
     pub(crate) fn make(&self) -> io::Result<Scratch> {
-        for _ in 0..TRIES {
+        for _ in 0..MAX_ATTEMPTS {
             let made = tempfile::Builder::new()
                 .prefix(NAME)
                 .rand_bytes(RANDOM)
@@ -84,19 +91,21 @@ impl Scratches {
                 .tempdir()
                 .map(TempDir::keep)?;
             self.remover.get_or_init(|| self.start(made.parent()?));
-            // Another process may see it before it is locked and take it for left behind.
-            if let Some(removal) = Removal::own(made)? {
+            // Another process may see it before it is locked and mistake it for an orphan.
+            if let Some(removal) = Removal::lock(made)? {
                 return Ok(Scratch {
                     shared: Arc::clone(&self.shared),
                     removal: Some(removal),
                 });
             }
         }
-        Err(io::Error::other("somebody removes it again and again"))
+        Err(io::Error::other(
+            "another process keeps deleting the scratch directory",
+        ))
     }
 
     fn start(&self, around: &Path) -> Option<JoinHandle<()>> {
-        let (sender, queue) = sync_channel(WAITING);
+        let (sender, queue) = sync_channel(MAX_QUEUED);
         let remover = Remover {
             queue,
             sweep: Some(Sweep::new(around)),
@@ -104,18 +113,18 @@ impl Scratches {
         };
         self.shared.state.send_modify(|state| state.sweeping = true);
         let thread = std::thread::Builder::new().name("skillrun-remover".into());
-        // Without the thread everybody removes his own.
+        // Without the thread, each run removes its own directory.
         let thread = thread.spawn(move || remover.run()).ok()?;
         *self.shared.queue() = Some(sender);
         Some(thread)
     }
 
-    /// Waits until everything is removed, and for a while that what killed processes left is; says
-    /// what could not be.
+    /// Waits until our own directories and some of those that killed processes left are removed, but no longer than
+    /// [`CLEAN_UP_TIMEOUT`]: the next process removes the rest. Returns why a directory could not be removed.
     pub(crate) async fn clean_up(&self) -> Option<String> {
         let mut state = self.shared.state.subscribe();
-        let done = state.wait_for(|state| state.waiting == 0 && !state.sweeping);
-        drop(done.await);
+        let done = state.wait_for(|state| state.queued == 0 && !state.sweeping);
+        drop(tokio::time::timeout(self.clean_up_timeout, done).await);
         let mut failed = None;
         self.shared.state.send_if_modified(|state| {
             failed = state.failed.take();
@@ -135,22 +144,22 @@ impl Drop for Scratches {
 }
 
 impl Shared {
-    fn queue(&self) -> std::sync::MutexGuard<'_, Option<SyncSender<Waiting>>> {
+    fn queue(&self) -> std::sync::MutexGuard<'_, Option<SyncSender<Queued>>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Leaves the removal to the remover, or gives it back if as many wait as may.
-    fn hand_over(self: &Arc<Self>, removal: Removal) -> Option<Removal> {
+    /// Queues the removal, or returns it if the queue is full.
+    fn enqueue(self: &Arc<Self>, removal: Removal) -> Option<Removal> {
         let queue = self.queue();
         let Some(queue) = queue.as_ref() else {
             return Some(removal);
         };
-        self.state.send_modify(|state| state.waiting += 1);
-        let waiting = Waiting {
+        self.state.send_modify(|state| state.queued += 1);
+        let queued = Queued {
             removal: Some(removal),
             shared: Arc::clone(self),
         };
-        match queue.try_send(waiting) {
+        match queue.try_send(queued) {
             Ok(()) => None,
             Err(TrySendError::Full(mut back) | TrySendError::Disconnected(mut back)) => {
                 back.removal.take()
@@ -159,21 +168,21 @@ impl Shared {
     }
 }
 
-/// A directory that waits; counted as long as it is there.
-struct Waiting {
+/// A directory in the queue, or being removed; it is counted until this is dropped.
+struct Queued {
     removal: Option<Removal>,
     shared: Arc<Shared>,
 }
 
-impl Drop for Waiting {
+impl Drop for Queued {
     fn drop(&mut self) {
-        self.shared.state.send_modify(|state| state.waiting -= 1);
+        self.shared.state.send_modify(|state| state.queued -= 1);
     }
 }
 
-/// The thread that removes.
+/// The background thread that removes directories.
 struct Remover {
-    queue: Receiver<Waiting>,
+    queue: Receiver<Queued>,
     sweep: Option<Sweep>,
     shared: Arc<Shared>,
 }
@@ -181,14 +190,14 @@ struct Remover {
 impl Remover {
     fn run(mut self) {
         loop {
-            // What others left is only seen to while nothing of ours waits.
+            // The sweep continues only while the queue is empty.
             let next = match &self.sweep {
                 Some(_) => self.queue.try_recv(),
                 None => self.queue.recv().map_err(|_| TryRecvError::Disconnected),
             };
             match (next, &mut self.sweep) {
-                (Ok(mut waiting), _) => {
-                    let removed = waiting.removal.take().map_or(Ok(()), Removal::finish);
+                (Ok(mut queued), _) => {
+                    let removed = queued.removal.take().map_or(Ok(()), Removal::finish);
                     if let Err(error) = removed {
                         let why = crate::files::plain(&error);
                         let failed = |state: &mut State| state.failed = Some(why);
@@ -196,9 +205,9 @@ impl Remover {
                     }
                 }
                 (Err(TryRecvError::Empty), Some(sweep)) => {
-                    let more = sweep.go_on();
-                    if !more || sweep.removed >= WORTH_WAITING {
-                        self.swept();
+                    let more = sweep.step();
+                    if !more || sweep.removed >= MAX_SWEEP_WAIT {
+                        self.end_sweep_wait();
                     }
                     if !more {
                         self.sweep = None;
@@ -209,7 +218,8 @@ impl Remover {
         }
     }
 
-    fn swept(&self) {
+    /// Lets [`Scratches::clean_up`] return although the sweep may not be finished.
+    fn end_sweep_wait(&self) {
         self.shared
             .state
             .send_if_modified(|state| std::mem::take(&mut state.sweeping));
@@ -218,11 +228,11 @@ impl Remover {
 
 impl Drop for Remover {
     fn drop(&mut self) {
-        self.swept();
+        self.end_sweep_wait();
     }
 }
 
-/// A private directory; what is in it when this is dropped is removed.
+/// A private directory. Dropping it removes the directory with everything in it.
 pub(crate) struct Scratch {
     shared: Arc<Shared>,
     removal: Option<Removal>,
@@ -235,138 +245,148 @@ impl Scratch {
             .map_or(Path::new(""), |removal| &removal.top)
     }
 
-    /// Removes it if that takes no time and leaves it to the remover otherwise; gives it back if
-    /// that has enough to do.
-    pub(crate) fn leave(mut self) -> io::Result<Option<Removal>> {
-        self.give_up()
+    /// Opens the directory that was made. Its path may lead elsewhere by now: a script that can write the
+    /// parent directory can put a link there.
+    pub(crate) fn open(&self) -> io::Result<OwnedFd> {
+        match &self.removal {
+            Some(removal) => open(&removal.dir, "."),
+            None => Err(Errno::NOENT.into()),
+        }
     }
 
-    fn give_up(&mut self) -> io::Result<Option<Removal>> {
+    /// Removes the directory immediately if it has few entries, and otherwise queues it for the remover. Returns the
+    /// removal if the queue is full.
+    pub(crate) fn remove_or_queue(mut self) -> io::Result<Option<Removal>> {
+        self.start_removal()
+    }
+
+    fn start_removal(&mut self) -> io::Result<Option<Removal>> {
         let Some(mut removal) = self.removal.take() else {
             return Ok(None);
         };
-        match removal.go_on(AT_ONCE)? {
+        match removal.remove_up_to(MAX_INLINE)? {
             true => Ok(None),
-            false => Ok(self.shared.hand_over(removal)),
+            false => Ok(self.shared.enqueue(removal)),
         }
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        if let Ok(Some(removal)) = self.give_up() {
+        if let Ok(Some(removal)) = self.start_removal() {
             let _ = removal.finish();
         }
     }
 }
 
-/// A directory of ours on its way out.
+/// A directory of ours, and how far its removal has come.
 pub(crate) struct Removal {
     top: PathBuf,
-    /// Holds the lock that tells others it is not left behind.
-    owned: OwnedFd,
-    /// Where the removal stands, and the way there from the top.
-    here: Option<OwnedFd>,
-    way: Vec<(CString, (u64, u64))>,
+    /// The directory itself, locked so that other processes do not mistake it for an orphan.
+    dir: OwnedFd,
+    /// The directory to continue in, once the removal has started.
+    current: Option<OwnedFd>,
+    /// The path from the top down to `current`: each name, and the identity of the directory it is in.
+    path_down: Vec<(CString, (u64, u64))>,
 }
 
 impl Removal {
-    /// Locks a directory; `None` if somebody else has, or has removed it.
-    fn own(top: PathBuf) -> io::Result<Option<Self>> {
-        let owned = match open(CWD, &top) {
-            Ok(owned) => owned,
+    /// Locks a directory; `None` if another process has locked or removed it.
+    fn lock(top: PathBuf) -> io::Result<Option<Self>> {
+        let dir = match open(CWD, &top) {
+            Ok(dir) => dir,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => {
                 let _ = fs::remove_dir(&top);
                 return Err(error);
             }
         };
-        // Any other error is a file system without locks, where nobody can take it for left behind.
-        if flock(&owned, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
+        // Any other error means a file system without locks, where no process mistakes it for an orphan.
+        if flock(&dir, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
             return Ok(None);
         }
         let there = open(CWD, &top).and_then(|there| identity(&there));
-        if there.ok() != Some(identity(&owned)?) {
+        if there.ok() != Some(identity(&dir)?) {
             return Ok(None);
         }
         Ok(Some(Self {
             top,
-            owned,
-            here: None,
-            way: Vec::new(),
+            dir,
+            current: None,
+            path_down: Vec::new(),
         }))
     }
 
-    /// The same for a directory that a killed process may have left: it must be this user's alone,
-    /// and where there are no locks there is no telling.
-    fn left_behind(top: PathBuf) -> Option<Self> {
-        let owned = open(CWD, &top).ok()?;
+    /// Locks a directory that a killed process may have left. Only this user may have access to it. On a file system
+    /// without locks we cannot tell whether it has an owner, so it stays.
+    fn lock_orphan(top: PathBuf) -> Option<Self> {
+        let dir = open(CWD, &top).ok()?;
         let Stat {
             st_uid, st_mode, ..
-        } = fstat(&owned).ok()?;
+        } = fstat(&dir).ok()?;
         if st_uid != rustix::process::geteuid().as_raw() || st_mode & 0o077 != 0 {
             return None;
         }
-        flock(&owned, FlockOperation::NonBlockingLockExclusive).ok()?;
+        flock(&dir, FlockOperation::NonBlockingLockExclusive).ok()?;
         Some(Self {
             top,
-            owned,
-            here: None,
-            way: Vec::new(),
+            dir,
+            current: None,
+            path_down: Vec::new(),
         })
     }
 
-    /// Removes all that is left of it.
+    /// Removes everything that is left.
     pub(crate) fn finish(mut self) -> io::Result<()> {
-        self.go_on(usize::MAX).map(drop)
+        self.remove_up_to(usize::MAX).map(drop)
     }
 
-    /// Removes up to `most` entries; tells whether it is gone.
-    fn go_on(&mut self, mut most: usize) -> io::Result<bool> {
-        let mut here = match self.here.take() {
-            Some(here) => here,
+    /// Removes up to `max` entries; returns whether the directory is gone.
+    fn remove_up_to(&mut self, mut max: usize) -> io::Result<bool> {
+        let mut current = match self.current.take() {
+            Some(current) => current,
             None => {
-                rustix::fs::fchmod(&self.owned, Mode::RWXU)?;
-                open(&self.owned, ".")?
+                rustix::fs::fchmod(&self.dir, Mode::RWXU)?;
+                open(&self.dir, ".")?
             }
         };
         loop {
-            let emptied = match most {
+            let emptied = match max {
                 0 => Emptied::NotYet,
-                _ => empty(&here, &mut most)?,
+                _ => empty(&current, &mut max)?,
             };
             match emptied {
                 Emptied::NotYet => {
-                    self.here = Some(here);
+                    self.current = Some(current);
                     return Ok(false);
                 }
                 Emptied::UpTo(name) => {
-                    let below = enter(&here, &name)?;
-                    self.way.push((name, identity(&here)?));
-                    here = below;
+                    let below = enter(&current, &name)?;
+                    self.path_down.push((name, identity(&current)?));
+                    current = below;
                 }
                 Emptied::Whole => {
-                    let Some((name, above)) = self.way.pop() else {
+                    let Some((name, parent)) = self.path_down.pop() else {
                         return match fs::remove_dir(&self.top) {
                             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
                             _ => Ok(true),
                         };
                     };
-                    most = most.saturating_sub(1);
-                    let up = open(&here, "..")?;
-                    // Moved meanwhile by somebody else: what is there is not ours to remove.
-                    if identity(&up)? != above {
+                    max = max.saturating_sub(1);
+                    let up = open(&current, "..")?;
+                    // Another process moved the directory: the new parent is not ours to change.
+                    if identity(&up)? != parent {
                         return Err(io::Error::other("it was changed while it was removed"));
                     }
                     unlinkat(&up, name, AtFlags::REMOVEDIR)?;
-                    here = up;
+                    current = up;
                 }
             }
         }
     }
 }
 
-/// The search for what killed processes left.
+/// Finds and removes the directories that killed processes left.
 struct Sweep {
     names: Option<std::iter::Take<fs::ReadDir>>,
     current: Option<Removal>,
@@ -374,20 +394,20 @@ struct Sweep {
 }
 
 impl Sweep {
-    fn new(folder: &Path) -> Self {
-        let names = fs::read_dir(folder).ok();
+    fn new(directory: &Path) -> Self {
+        let names = fs::read_dir(directory).ok();
         Self {
-            names: names.map(|names| names.take(LOOKED_AT)),
+            names: names.map(|names| names.take(MAX_SWEPT_NAMES)),
             current: None,
             removed: 0,
         }
     }
 
-    /// Does a piece of it; tells whether there may be more.
-    fn go_on(&mut self) -> bool {
+    /// Reads some names or removes some entries; returns whether there may be more.
+    fn step(&mut self) -> bool {
         if let Some(removal) = &mut self.current {
-            self.removed += STEP;
-            if !matches!(removal.go_on(STEP), Ok(false)) {
+            self.removed += BATCH;
+            if !matches!(removal.remove_up_to(BATCH), Ok(false)) {
                 self.current = None;
             }
             return true;
@@ -395,11 +415,11 @@ impl Sweep {
         let Some(names) = &mut self.names else {
             return false;
         };
-        for _ in 0..STEP {
+        for _ in 0..BATCH {
             match names.next() {
                 None => return false,
                 Some(Ok(entry)) if is_ours(&entry.file_name()) => {
-                    self.current = Removal::left_behind(entry.path());
+                    self.current = Removal::lock_orphan(entry.path());
                     break;
                 }
                 Some(_) => {}
@@ -421,7 +441,7 @@ fn open(at: impl std::os::fd::AsFd, path: impl rustix::path::Arg) -> io::Result<
     Ok(openat(at, path, flags, Mode::empty())?)
 }
 
-/// Opens a directory that is to be emptied, also one that closed itself to its owner.
+/// Opens a directory that is to be emptied, even if its mode denies access to its owner.
 fn enter(at: &OwnedFd, name: &CStr) -> io::Result<OwnedFd> {
     let opened = match open(at, name) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -442,26 +462,26 @@ fn identity(dir: &OwnedFd) -> io::Result<(u64, u64)> {
 }
 
 enum Emptied {
-    /// Nothing is in it any more.
+    /// The directory is empty.
     Whole,
-    /// A directory of this name is in it that is not empty.
+    /// It contains a directory of this name that is not empty.
     UpTo(CString),
-    /// As many entries were removed as may be.
+    /// The maximum number of entries was removed.
     NotYet,
 }
 
-/// Removes the files of a directory and its empty directories, up to the first that is not empty.
-fn empty(dir: &OwnedFd, most: &mut usize) -> io::Result<Emptied> {
+/// Removes the files and empty directories in a directory, up to the first directory that is not empty.
+fn empty(dir: &OwnedFd, max: &mut usize) -> io::Result<Emptied> {
     for entry in Dir::read_from(dir)? {
         let entry = entry?;
         let name: &CStr = entry.file_name();
         if matches!(name.to_bytes(), b"." | b"..") {
             continue;
         }
-        if *most == 0 {
+        if *max == 0 {
             return Ok(Emptied::NotYet);
         }
-        *most -= 1;
+        *max -= 1;
         let removed = match entry.file_type() {
             FileType::Directory => Err(Errno::ISDIR),
             _ => unlinkat(dir, name, AtFlags::empty()),
@@ -482,7 +502,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tree_of_any_depth_goes_and_what_its_links_name_stays() {
+    fn a_link_that_replaces_the_directory_is_not_followed() {
+        let elsewhere = tempfile::tempdir().unwrap();
+        fs::write(elsewhere.path().join("secret"), "").unwrap();
+        let scratches = Scratches::new();
+        let scratch = scratches.make().unwrap();
+        fs::write(scratch.path().join("own"), "").unwrap();
+        let moved = elsewhere.path().with_extension("moved");
+        fs::rename(scratch.path(), &moved).unwrap();
+        std::os::unix::fs::symlink(elsewhere.path(), scratch.path()).unwrap();
+        let opened = Dir::read_from(scratch.open().unwrap()).unwrap();
+        let names = opened.map(|entry| entry.unwrap().file_name().to_owned());
+        let names: Vec<CString> = names
+            .filter(|name| !name.to_bytes().starts_with(b"."))
+            .collect();
+        assert_eq!(names, [c"own".to_owned()]);
+        fs::remove_file(scratch.path()).unwrap();
+        fs::rename(&moved, scratch.path()).unwrap();
+    }
+
+    #[test]
+    fn a_tree_of_any_depth_is_removed_and_the_targets_of_its_links_are_not() {
         let kept = tempfile::tempdir().unwrap();
         fs::write(kept.path().join("a"), "a").unwrap();
         let scratches = Scratches::new();
@@ -501,7 +541,7 @@ mod tests {
                 fs::rename(top.join(format!("c{}", chain - 1)), path.join("d")).unwrap();
             }
         }
-        // A thread with little stack, as recursion would need much.
+        // On a thread with a small stack, which recursion would overflow.
         let removal = scratch.removal.take().unwrap();
         let remove = std::thread::Builder::new().stack_size(64 * 1024);
         let removed = remove.spawn(move || removal.finish()).unwrap().join();
@@ -510,21 +550,21 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_is_closed_to_its_owner_goes() {
+    fn a_directory_that_denies_its_owner_access_is_removed() {
         let scratch = Scratches::new().make().unwrap();
         let top = scratch.path().to_owned();
         for mode in [0o000, 0o111, 0o333, 0o555] {
-            let folder = top.join(format!("{mode:o}"));
-            fs::create_dir_all(folder.join("below")).unwrap();
-            fs::write(folder.join("file"), "").unwrap();
-            fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
+            let inner = top.join(format!("{mode:o}"));
+            fs::create_dir_all(inner.join("below")).unwrap();
+            fs::write(inner.join("file"), "").unwrap();
+            fs::set_permissions(&inner, fs::Permissions::from_mode(mode)).unwrap();
         }
         fs::set_permissions(&top, fs::Permissions::from_mode(0o000)).unwrap();
         drop(scratch);
         assert!(!top.exists());
     }
 
-    /// A scratch directory with so many entries in it.
+    /// A scratch directory with this number of entries.
     fn filled(scratches: &Scratches, entries: usize) -> Scratch {
         let scratch = scratches.make().unwrap();
         for n in 0..entries {
@@ -533,39 +573,41 @@ mod tests {
         scratch
     }
 
-    /// Scratches whose remover never comes, and what waits for it.
-    fn without_remover(room: usize) -> (Scratches, Receiver<Waiting>) {
+    /// Scratches without a remover thread, and their queue.
+    fn without_remover(capacity: usize) -> (Scratches, Receiver<Queued>) {
         let scratches = Scratches::new();
         assert!(scratches.remover.set(None).is_ok());
-        let (sender, queue) = sync_channel(room);
+        let (sender, queue) = sync_channel(capacity);
         *scratches.shared.queue() = Some(sender);
         (scratches, queue)
     }
 
     #[test]
-    fn a_little_goes_at_once_and_nobody_waits_for_much() {
+    fn few_entries_are_removed_at_once_and_many_are_queued() {
         let (scratches, queue) = without_remover(1);
-        let little = filled(&scratches, AT_ONCE - 1);
-        let much = filled(&scratches, 10 * AT_ONCE);
-        let (gone, there) = (little.path().to_owned(), much.path().to_owned());
-        assert!(little.leave().unwrap().is_none() && !gone.exists());
-        assert!(much.leave().unwrap().is_none() && there.exists());
-        let mut waiting = queue.recv().unwrap();
-        assert!(waiting.removal.take().unwrap().finish().is_ok());
+        let few = filled(&scratches, MAX_INLINE - 1);
+        let many = filled(&scratches, 10 * MAX_INLINE);
+        let (gone, there) = (few.path().to_owned(), many.path().to_owned());
+        assert!(few.remove_or_queue().unwrap().is_none() && !gone.exists());
+        assert!(many.remove_or_queue().unwrap().is_none() && there.exists());
+        let mut queued = queue.recv().unwrap();
+        assert!(queued.removal.take().unwrap().finish().is_ok());
         assert!(!there.exists());
     }
 
     #[test]
-    fn whoever_leaves_more_than_may_wait_removes_it_himself() {
+    fn a_run_removes_its_own_directory_if_the_queue_is_full() {
         let (scratches, queue) = without_remover(1);
-        let mut all: Vec<_> = (0..3).map(|_| filled(&scratches, 10 * AT_ONCE)).collect();
+        let mut all: Vec<_> = (0..3)
+            .map(|_| filled(&scratches, 10 * MAX_INLINE))
+            .collect();
         let tops: Vec<_> = all.iter().map(|one| one.path().to_owned()).collect();
-        assert!(all.remove(0).leave().unwrap().is_none());
-        let back = all.remove(0).leave().unwrap().unwrap();
+        assert!(all.remove(0).remove_or_queue().unwrap().is_none());
+        let back = all.remove(0).remove_or_queue().unwrap().unwrap();
         assert!(back.finish().is_ok());
-        // A run that is dropped has nobody who could wait.
+        // A run that is dropped removes its own as well: nothing can wait for it.
         drop(all);
-        assert_eq!(scratches.shared.state.borrow().waiting, 1);
+        assert_eq!(scratches.shared.state.borrow().queued, 1);
         let there: Vec<_> = tops.iter().map(|top| top.exists()).collect();
         assert_eq!(there, [true, false, false]);
         queue
@@ -576,20 +618,21 @@ mod tests {
             .unwrap()
             .finish()
             .unwrap();
-        assert_eq!(scratches.shared.state.borrow().waiting, 0);
+        assert_eq!(scratches.shared.state.borrow().queued, 0);
     }
 
     #[test]
     fn cleaning_up_and_dropping_wait_until_everything_is_removed() {
         let scratches = Scratches::new();
         let leave = || {
-            let scratch = filled(&scratches, 10 * AT_ONCE);
+            let scratch = filled(&scratches, 10 * MAX_INLINE);
             let top = scratch.path().to_owned();
-            assert!(scratch.leave().unwrap().is_none());
+            assert!(scratch.remove_or_queue().unwrap().is_none());
             top
         };
         let tops = [leave(), leave(), leave()];
         let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
             .build()
             .unwrap();
         assert_eq!(runtime.block_on(scratches.clean_up()), None);
@@ -597,6 +640,30 @@ mod tests {
         let tops = [leave(), leave(), leave()];
         drop(scratches);
         assert!(tops.iter().all(|top| !top.exists()));
+    }
+
+    #[test]
+    fn cleaning_up_ends_at_its_timeout_and_the_next_process_removes_the_rest() {
+        let (mut scratches, queue) = without_remover(1);
+        scratches.clean_up_timeout = Duration::ZERO;
+        let scratch = filled(&scratches, 10 * MAX_INLINE);
+        let top = scratch.path().to_owned();
+        assert!(scratch.remove_or_queue().unwrap().is_none());
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
+        // The remover never comes. The outer timeout makes a wait without bound fail instead of hang.
+        let ended = runtime.block_on(async {
+            tokio::time::timeout(Duration::from_secs(60), scratches.clean_up()).await
+        });
+        assert_eq!(ended, Ok(None));
+        assert!(top.exists());
+        // The end of a process releases its lock.
+        drop((queue, scratches));
+        let mut removal = Removal::lock_orphan(top.clone()).unwrap();
+        assert!(removal.remove_up_to(usize::MAX).unwrap());
+        assert!(!top.exists());
     }
 
     #[test]
@@ -616,18 +683,18 @@ mod tests {
             make("skillrun-scratch-notes_of_us_", 0o700),
         ];
         let live = make("skillrun-scratch-012345678901", 0o700);
-        let owner = Removal::own(live.clone()).unwrap();
+        let owner = Removal::lock(live.clone()).unwrap();
         let link = folder.path().join("skillrun-scratch-linklinklink");
         std::os::unix::fs::symlink(&kept[0], &link).unwrap();
         let sweep = || {
             let mut sweep = Sweep::new(folder.path());
-            while sweep.go_on() {}
+            while sweep.step() {}
         };
         sweep();
         assert!(!left.exists() && live.join("a/b").exists() && link.is_symlink());
         assert!(kept.iter().all(|path| path.join("a/b").exists()));
-        // Nobody owns what is being removed by another either.
-        assert!(Removal::left_behind(live.clone()).is_none());
+        // What another process is removing is locked, too.
+        assert!(Removal::lock_orphan(live.clone()).is_none());
         drop(owner);
         sweep();
         assert!(!live.exists());

@@ -1,16 +1,16 @@
-//! The `allowed-tools` field: what a skill says it will use.
+//! The `allowed-tools` field: the tools that a skill says it uses.
 //!
-//! It comes in the wild as a space-separated string, a comma-separated string or a YAML list, with
+//! Published skills write it as a space-separated string, a comma-separated string or a YAML list, with
 //! entries such as `Bash(git:*)` or `Bash(python3 "${X}/a.py" *)`: the splitter respects
 //! parentheses and quotes within them. The field narrows what a skill may do and never widens it:
-//! running a script needs `Bash`, and `Bash(pattern)` must match the command line. A field that is there
-//! and names no tool, or in another form, allows none: what restricts must not vanish by a slip.
+//! running a script needs `Bash`, and `Bash(pattern)` must match the command line. A field that names
+//! no tool, or has another form, allows none: a mistake must not remove the restriction.
 
 use super::front_matter::Value;
 use std::fmt;
 
-/// Bytes that are searched for what stands between two `*`, all entries and command lines together: a
-/// skill may write thousands of entries, and a caller may pass megabytes. Real ones stay far below.
+/// Bytes that are searched for the text between two `*`, for all entries and command lines together: a
+/// skill may have thousands of entries, and a caller may pass megabytes. Real ones stay far below.
 const MAX_SEARCHED: usize = 1 << 30;
 
 /// The tools a skill allows itself.
@@ -18,7 +18,7 @@ const MAX_SEARCHED: usize = 1 << 30;
 pub struct AllowedTools(Vec<String>);
 
 impl AllowedTools {
-    /// Reads the field; `None` if it is null, which is as if it were not there and restricts nothing.
+    /// Reads the field. Returns `None` if it is null, which restricts nothing, as if it were missing.
     pub fn read(field: &Value) -> Option<Self> {
         let text = |item: &Value| match item {
             Value::Text(text) => split(text),
@@ -36,18 +36,18 @@ impl AllowedTools {
         self.0.iter().map(String::as_str)
     }
 
-    /// Whether a script may run by one of these command lines, all of which mean the same run.
+    /// Whether a script may run, given all command lines that stand for this run: one match is enough.
     pub fn allow_script(&self, command_lines: &[String]) -> bool {
         self.allow_within(command_lines, &mut { MAX_SEARCHED })
     }
 
-    fn allow_within(&self, command_lines: &[String], search: &mut usize) -> bool {
+    fn allow_within(&self, command_lines: &[String], budget: &mut usize) -> bool {
         self.entries().any(|entry| match entry.split_once('(') {
             None => entry == "Bash" || entry == "*",
             Some(("Bash", pattern)) => {
                 let pattern = pattern.strip_suffix(')').unwrap_or(pattern).trim();
                 let mut lines = command_lines.iter();
-                lines.any(|line| matches(pattern, line, search))
+                lines.any(|line| matches(pattern, line, budget))
             }
             Some(_) => false,
         })
@@ -63,7 +63,7 @@ impl fmt::Display for AllowedTools {
     }
 }
 
-/// Splits at spaces and commas outside parentheses; `Bash (git:*)` is one entry, and not `Bash`.
+/// Splits at spaces and commas outside parentheses. `Bash (git:*)` is one entry, not the entry `Bash`.
 fn split(text: &str) -> Vec<String> {
     const SPACE: [char; 4] = [' ', '\t', '\n', '\r'];
     let mut entries = Vec::new();
@@ -100,16 +100,16 @@ fn split(text: &str) -> Vec<String> {
 }
 
 /// `git:*` and `git *` match `git` and `git …`; elsewhere `*` matches any text; all else is literal.
-fn matches(pattern: &str, line: &str, search: &mut usize) -> bool {
+fn matches(pattern: &str, line: &str, budget: &mut usize) -> bool {
     let bare = pattern.strip_suffix(":*");
     match bare.or_else(|| pattern.strip_suffix(" *")) {
-        Some(bare) => glob(bare, line, search) || glob(&[bare, " *"].concat(), line, search),
-        None => glob(pattern, line, search),
+        Some(bare) => glob(bare, line, budget) || glob(&[bare, " *"].concat(), line, budget),
+        None => glob(pattern, line, budget),
     }
 }
 
-/// `search` is how many bytes may still be searched; beyond them nothing matches.
-fn glob(pattern: &str, text: &str, search: &mut usize) -> bool {
+/// `budget` is the number of bytes that may still be searched. Once it is used up, nothing matches.
+fn glob(pattern: &str, text: &str, budget: &mut usize) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else {
         return false;
@@ -119,11 +119,11 @@ fn glob(pattern: &str, text: &str, search: &mut usize) -> bool {
         return rest.is_empty();
     };
     for part in parts {
-        if *search == 0 {
+        if *budget == 0 {
             return false;
         }
         let found = rest.find(part).map(|at| at + part.len());
-        *search = search.saturating_sub(found.unwrap_or(rest.len()));
+        *budget = budget.saturating_sub(found.unwrap_or(rest.len()));
         match found {
             Some(end) => rest = &rest[end..],
             None => return false,
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn spaces_and_commas_separate_outside_parentheses_only() {
+    fn spaces_and_commas_separate_only_outside_parentheses() {
         assert_eq!(tools("Bash Read Write"), ["Bash", "Read", "Write"]);
         assert_eq!(tools("Bash, Read,Write"), ["Bash", "Read", "Write"]);
         assert_eq!(
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_and_a_text_mean_the_same() {
+    fn a_list_and_a_string_are_equivalent() {
         let list = Value::List(vec![
             Value::Text("Bash(git:*)".into()),
             Value::Text("Read".into()),
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_field_that_is_not_there_or_null_restricts_nothing() {
+    fn only_a_missing_or_null_field_restricts_nothing() {
         let read = |line: &str| {
             let document = format!("---\n{line}\n---\n");
             let (matter, _) = FrontMatter::parse(&document).unwrap();
@@ -244,13 +244,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_searched_for_patterns_is_bounded_and_beyond_it_nothing_matches() {
+    fn nothing_matches_after_the_search_limit() {
         let tools = |field: &str| AllowedTools::read(&Value::Text(field.into())).unwrap();
         let lines = ["python3 x.py ".to_owned() + &"a".repeat(1000)];
-        let mut search = 10_000;
+        let mut budget = 10_000;
         let many = tools(&"Bash(*b*),".repeat(5000));
-        assert!(!many.allow_within(&lines, &mut search));
-        assert_eq!(search, 0);
+        assert!(!many.allow_within(&lines, &mut budget));
+        assert_eq!(budget, 0);
         for (field, allowed) in [
             ("Bash(*x.py*)", false),
             ("Bash(python3:*)", true),
@@ -281,14 +281,14 @@ mod tests {
         }
 
         #[test]
-        fn a_colon_and_a_space_before_the_star_mean_the_same(
+        fn a_colon_and_a_space_before_the_star_are_equivalent(
             pattern in "[ab*]{0,4}",
             line in "[ab ]{0,8}",
         ) {
             let matches = |pattern: String, line: &str| matches(&pattern, line, &mut { MAX_SEARCHED });
             let with_colon = matches(format!("{pattern}:*"), &line);
             prop_assert_eq!(with_colon, matches(format!("{pattern} *"), &line));
-            // The words of the line, one after the other, and a space after the last.
+            // The line with a space after its last word.
             let words = format!("{line} ");
             prop_assert_eq!(with_colon, glob(&format!("{pattern} *"), &words, &mut { MAX_SEARCHED }));
         }

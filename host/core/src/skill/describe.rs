@@ -1,8 +1,8 @@
-//! What a script says of itself: its first comment block or docstring.
+//! The description of a script: its first comment block or docstring.
 
 use super::language::Language;
 
-/// Longest description kept, in characters.
+/// Characters of a description.
 const MAX_CHARS: usize = 500;
 
 /// The first comment block or docstring of a script, at most 500 characters, empty if there is none.
@@ -20,7 +20,7 @@ pub(crate) fn describe(language: Language, source: &[u8]) -> String {
     shorten(&text)
 }
 
-/// Lines that say something to a machine or a lawyer and not to a reader.
+/// Whether a line is for tools or about licences, and not for a reader.
 fn is_preamble(language: Language, line: &str) -> bool {
     let line = line.trim();
     let words = line.trim_start_matches(['#', '/', '*', ' ']);
@@ -42,7 +42,7 @@ fn is_preamble(language: Language, line: &str) -> bool {
         || (language == Language::Perl && (line.starts_with("use ") || line.starts_with("no ")))
 }
 
-/// Words of a licence notice.
+/// Whether a line starts like a licence notice.
 fn is_legal(words: &str) -> bool {
     let words = words.to_ascii_lowercase();
     [
@@ -104,14 +104,14 @@ fn javascript<'a>(lines: impl Iterator<Item = &'a str>) -> String {
             return line_comments(std::iter::once(first).chain(lines), "//");
         };
         let block = block_comment(&until("*/", rest.trim_start_matches('*'), lines.by_ref()));
-        // A licence, or settings for a linter: the next block may be what is wanted.
+        // A licence, or settings for a linter: the next block may be the description.
         if !block.is_empty() {
             return block;
         }
     }
 }
 
-/// What a `/* … */` says to a reader.
+/// The text of a `/* … */` that is for a reader.
 fn block_comment(block: &str) -> String {
     let lines = || {
         block
@@ -128,7 +128,7 @@ fn block_comment(block: &str) -> String {
             continue;
         };
         let (tag, words) = tag.split_once(char::is_whitespace).unwrap_or((tag, ""));
-        // Other tags are for tools, and what follows them belongs to them.
+        // Other tags are for tools, and so is the text after them.
         if !["file", "fileoverview", "overview", "description", "module"].contains(&tag) {
             break;
         }
@@ -150,10 +150,10 @@ fn line_comments<'a>(lines: impl Iterator<Item = &'a str>, start: &str) -> Strin
     comment
 }
 
-/// Adds a comment line; true if the block is complete because an empty line closed it.
+/// Adds a comment line. Returns whether the block is complete because an empty line ends it.
 fn comment_paragraph(comment: &mut String, text: &str) -> bool {
     let text = text.trim_start_matches(['#', '/', '!']).trim();
-    // A row of `=====` is an ornament.
+    // A line of `=====` is decoration.
     if text.chars().all(|c| !c.is_alphanumeric()) {
         return text.is_empty() && !comment.is_empty();
     }
@@ -173,7 +173,7 @@ fn until<'a>(end: &str, first: &'a str, lines: impl Iterator<Item = &'a str>) ->
         }
         text.push_str(line);
         text.push('\n');
-        // A quote that is never closed is a broken script; what matters stood at the top.
+        // A quote that is never closed is a broken script; the description is at its start.
         if text.len() > 8 * MAX_CHARS {
             break;
         }
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_docstring_describes_a_python_script() {
+    fn a_docstring_is_the_description_of_a_python_script() {
         let source = "#!/usr/bin/env python3\n# -*- coding: utf-8 -*-\n\"\"\"Counts words.\n\nUsage: count.py FILE\n\"\"\"\nimport sys\n";
         assert_eq!(
             of(Language::Python, source),
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_block_describes_where_there_is_no_docstring() {
+    fn a_comment_block_is_the_description_without_a_docstring() {
         assert_eq!(
             of(Language::Python, "# Does this.\n# And that.\n\nimport x\n"),
             "Does this.\nAnd that."
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_end_what_a_block_says_to_a_reader() {
+    fn a_description_ends_at_a_tag_for_tools() {
         let source = "/**\n * @module build\n * Builds it.\n *\n * Usage: build.ts FILE\n * @param x\n * more\n */\n";
         assert_eq!(
             of(Language::JavaScript, source),

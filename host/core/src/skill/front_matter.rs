@@ -1,15 +1,15 @@
-//! The front matter of a `SKILL.md`: cut off, read as YAML, kept as plain text values.
+//! The front matter of a `SKILL.md`: split off, read as YAML, kept as text values.
 //!
-//! Values stay the text that was written (`version: 1.10` is `1.10`, not 1.1), as in the reference
+//! Values keep the text that was written (`version: 1.10` is `1.10`, not 1.1), as in the reference
 //! validator. Anchors and aliases are refused: no real skill uses them, and they let a small file
-//! grow without bound. The loader is written against the parser's events for these two reasons; a
-//! deserialiser would decide both for us.
+//! expand without bound. For these two reasons the loader uses the parser's events; a deserialiser
+//! would decide both for us.
 
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError};
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// Real front matter stays below 2 KiB; this leaves room and bounds the work.
+/// Bytes of front matter. Real front matter stays below 2 KiB; the limit bounds the work.
 const MAX_BYTES: usize = 64 * 1024;
 const MAX_DEPTH: usize = 16;
 
@@ -40,12 +40,12 @@ impl Value {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FrontMatter {
     fields: Vec<(String, Value)>,
-    /// What was wrong but could be mended.
+    /// Problems that were repaired.
     pub(crate) warnings: Vec<String>,
 }
 
 impl FrontMatter {
-    /// Cuts the front matter off `document` and reads it; returns it with the text that follows.
+    /// Reads the front matter of `document`. Returns it with the text that follows.
     pub fn parse(document: &str) -> Result<(Self, &str), String> {
         let (yaml, body) = split(document)?;
         if yaml.len() > MAX_BYTES {
@@ -60,7 +60,7 @@ impl FrontMatter {
                 body,
             )),
             Err(error) => {
-                // `description: Use when: x` is the most frequent slip, and its meaning is plain.
+                // `description: Use when: x` is the most frequent mistake, and its meaning is clear.
                 let fields = load(&quote_values(yaml)).map_err(|_| error.clone())?;
                 let warning =
                     format!("the front matter is not valid YAML ({error}); read line by line");
@@ -129,16 +129,16 @@ fn split(document: &str) -> Result<(&str, &str), String> {
 }
 
 fn load(yaml: &str) -> Result<Vec<(String, Value)>, String> {
-    read(yaml, &Marks::none()).or_else(|error| {
-        let (yaml, marks) = Marks::hide(yaml);
-        read(&yaml, &marks).map_err(|_| error)
+    read(yaml, &HiddenBoms::none()).or_else(|error| {
+        let (yaml, boms) = HiddenBoms::hide(yaml);
+        read(&yaml, &boms).map_err(|_| error)
     })
 }
 
-fn read(yaml: &str, marks: &Marks) -> Result<Vec<(String, Value)>, String> {
+fn read(yaml: &str, boms: &HiddenBoms) -> Result<Vec<(String, Value)>, String> {
     let mut loader = Loader {
         events: Parser::new_from_str(yaml),
-        marks,
+        boms,
     };
     loop {
         match loader.next()? {
@@ -155,14 +155,14 @@ fn read(yaml: &str, marks: &Marks) -> Result<Vec<(String, Value)>, String> {
 
 struct Loader<'a> {
     events: Parser<'a, saphyr_parser::StrInput<'a>>,
-    marks: &'a Marks,
+    boms: &'a HiddenBoms,
 }
 
 impl<'a> Loader<'a> {
     fn next(&mut self) -> Result<Event<'a>, String> {
         match self.events.next() {
             Some(Ok((event, _))) => Ok(event),
-            Some(Err(error)) => Err(place(&error)),
+            Some(Err(error)) => Err(with_line(&error)),
             None => Ok(Event::StreamEnd),
         }
     }
@@ -177,7 +177,7 @@ impl<'a> Loader<'a> {
                 Err(no_aliases())
             }
             Event::Scalar(text, ScalarStyle::Plain, _, None) if is_null(&text) => Ok(Value::Null),
-            Event::Scalar(text, ..) => Ok(Value::Text(self.marks.show(&text))),
+            Event::Scalar(text, ..) => Ok(Value::Text(self.boms.restore(&text))),
             Event::SequenceStart(..) => {
                 let mut items = Vec::new();
                 loop {
@@ -192,8 +192,8 @@ impl<'a> Loader<'a> {
                 loop {
                     let key = match self.next()? {
                         Event::MappingEnd => return Ok(Value::Map(fields)),
-                        // A name is text, whatever it says.
-                        Event::Scalar(text, _, 0, _) => self.marks.show(&text),
+                        // A name is text, even `null`.
+                        Event::Scalar(text, _, 0, _) => self.boms.restore(&text),
                         event => match self.value(event, depth + 1)? {
                             Value::Text(key) => key,
                             _ => return Err("a field's name is not plain text".into()),
@@ -203,7 +203,7 @@ impl<'a> Loader<'a> {
                     let value = self.value(event, depth + 1)?;
                     if fields.iter().any(|(known, _)| *known == key) {
                         return Err(format!(
-                            "the field `{}` stands twice",
+                            "the field `{}` appears twice",
                             crate::files::show(&key)
                         ));
                     }
@@ -216,25 +216,25 @@ impl<'a> Loader<'a> {
     }
 }
 
-/// Byte order marks that are hidden from the parser: it refuses them inside a document, and the reference
-/// validator reads them as any other character. Another character, which the text does not hold, stands for them.
-pub(crate) struct Marks(Option<char>);
+/// Hides byte order marks from the parser: it refuses them inside a document, while the reference validator reads
+/// them as any other character. They are replaced by a character that does not occur in the text.
+pub(crate) struct HiddenBoms(Option<char>);
 
-impl Marks {
+impl HiddenBoms {
     const MARK: char = '\u{feff}';
 
     fn none() -> Self {
         Self(None)
     }
 
-    /// The text without byte order marks, and what stands for them. A text that holds every character of
-    /// private use keeps its marks.
+    /// The text without byte order marks, and their replacement. A text that contains every private-use
+    /// character keeps its marks.
     pub(crate) fn hide(text: &str) -> (Cow<'_, str>, Self) {
         if !text.contains(Self::MARK) {
             return (text.into(), Self::none());
         }
-        let held: HashSet<char> = text.chars().collect();
-        match ('\u{e000}'..='\u{f8ff}').find(|c| !held.contains(c)) {
+        let used: HashSet<char> = text.chars().collect();
+        match ('\u{e000}'..='\u{f8ff}').find(|c| !used.contains(c)) {
             Some(other) => {
                 let hidden = text.replace(Self::MARK, other.encode_utf8(&mut [0; 4]));
                 (hidden.into(), Self(Some(other)))
@@ -243,7 +243,8 @@ impl Marks {
         }
     }
 
-    pub(crate) fn show(&self, text: &str) -> String {
+    /// Restores the byte order marks.
+    pub(crate) fn restore(&self, text: &str) -> String {
         match self.0 {
             Some(other) => text.replace(other, Self::MARK.encode_utf8(&mut [0; 4])),
             None => text.to_owned(),
@@ -255,8 +256,8 @@ fn no_aliases() -> String {
     "anchors and aliases are not accepted".into()
 }
 
-fn place(error: &ScanError) -> String {
-    // The document's first line is the `---` that was cut off.
+fn with_line(error: &ScanError) -> String {
+    // The document's first line is the `---`, which the parser does not see.
     format!("{} at line {}", error.info(), error.marker().line() + 1)
 }
 
@@ -266,7 +267,7 @@ fn is_null(plain: &str) -> bool {
 
 /// Each `key: value` at the left margin with its value in quotes, unless it is null, quoted or structured.
 fn quote_values(yaml: &str) -> String {
-    let mut mended = String::with_capacity(yaml.len() + 16);
+    let mut repaired = String::with_capacity(yaml.len() + 16);
     for line in yaml.lines() {
         let quoted = line
             .split_once(": ")
@@ -276,16 +277,16 @@ fn quote_values(yaml: &str) -> String {
             .filter(|(_, value)| !value.starts_with(['"', '\'', '|', '>', '[', '{', '&', '*']));
         match quoted {
             Some((key, value)) => {
-                mended.push_str(&format!("{key}: '{}'", value.replace('\'', "''")));
+                repaired.push_str(&format!("{key}: '{}'", value.replace('\'', "''")));
             }
-            None => mended.push_str(line),
+            None => repaired.push_str(line),
         }
-        mended.push('\n');
+        repaired.push('\n');
     }
-    mended
+    repaired
 }
 
-/// A plain value up to the `#` that begins a comment: one at its start, or after a space.
+/// A plain value without its comment. A `#` starts a comment at the start of the value or after whitespace.
 fn without_comment(value: &str) -> &str {
     let begins = |at: &usize| {
         value[..*at]
@@ -297,8 +298,8 @@ fn without_comment(value: &str) -> &str {
     &value[..comment.unwrap_or(value.len())]
 }
 
-/// The same text with the lines that go on in quotes indented, which changes no value: the reference
-/// validator lets them start at the margin, and the parser does not.
+/// Indents the continuation lines of quoted scalars, which changes no value. The reference validator accepts
+/// them at column 0, but the parser does not.
 pub(crate) fn indented(yaml: &str) -> String {
     let mut text = String::with_capacity(yaml.len() + 16);
     let mut open = None;
@@ -365,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_order_mark_in_a_value_is_a_character_of_it() {
+    fn a_byte_order_mark_in_a_value_is_part_of_it() {
         let (matter, _) =
             parse("---\ndescription: \u{feff}a \u{feff}b\u{e000}\nlicense: \"\u{feff}c\"\n---\n")
                 .unwrap();
@@ -378,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn quoted_text_may_go_on_at_the_margin() {
+    fn quoted_text_may_continue_at_column_0() {
         let (matter, _) =
             parse("---\nname: a\ndescription: \"one\ntwo: \\\"x\\\"\nthree\"\nlicense: 'it''s\nmine'\n---\n").unwrap();
         assert_eq!(matter.text("description"), Some("one two: \"x\" three"));
@@ -387,14 +388,14 @@ mod tests {
     }
 
     #[test]
-    fn an_unquoted_colon_is_mended_with_a_warning() {
+    fn an_unquoted_colon_is_repaired_with_a_warning() {
         let (matter, _) = parse("---\nname: a\ndescription: Use when: it's late\n---\n").unwrap();
         assert_eq!(matter.text("description"), Some("Use when: it's late"));
         assert_eq!(matter.warnings.len(), 1);
     }
 
     #[test]
-    fn a_comment_is_none_of_a_value_that_is_mended() {
+    fn a_comment_is_not_part_of_a_repaired_value() {
         let field = |line: &str| {
             let document = format!("---\ndescription: Use when: late\n{line}\n---\n");
             let (matter, _) = parse(&document).unwrap();
@@ -417,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_front_matter_is_said() {
+    fn invalid_front_matter_is_refused_with_a_reason() {
         for (document, why) in [
             ("# Title", "it does not start with a line `---`"),
             ("", "it does not start with a line `---`"),
@@ -429,7 +430,7 @@ mod tests {
                 "---\na: &x 1\nb: *x\n---\n",
                 "anchors and aliases are not accepted",
             ),
-            ("---\na: 1\na: 2\n---\n", "the field `a` stands twice"),
+            ("---\na: 1\na: 2\n---\n", "the field `a` appears twice"),
             (
                 "---\njust text\n---\n",
                 "it is not a list of `field: value` lines",
@@ -459,7 +460,7 @@ mod tests {
         }
 
         #[test]
-        fn any_quoted_value_comes_back_as_it_was(value in "[^\"\\\\\\p{C}]{1,40}") {
+        fn any_quoted_value_is_unchanged(value in "[^\"\\\\\\p{C}]{1,40}") {
             let document = format!("---\ndescription: \"{value}\"\n---\n");
             let (matter, _) = parse(&document).map_err(TestCaseError::fail)?;
             prop_assert_eq!(matter.get("description"), Some(&Value::Text(value)));

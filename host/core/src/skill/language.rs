@@ -1,4 +1,4 @@
-//! Which language a script is written in, and who interprets it.
+//! The language of a script, and its interpreter.
 
 use std::path::Path;
 
@@ -39,7 +39,7 @@ impl Language {
         let declares = Path::new(path.file_stem()?).extension() == Some("d".as_ref());
         Some(match extension.as_str() {
             "py" => Self::Python,
-            // `x.d.ts` describes types and does nothing.
+            // `x.d.ts` declares types and contains no code.
             "ts" | "mts" | "cts" if declares => return None,
             "js" | "mjs" | "cjs" | "ts" | "mts" | "cts" => Self::JavaScript,
             "sh" | "bash" => Self::Bash,
@@ -66,8 +66,7 @@ impl Language {
             .split(|b| *b == b'\n')
             .next()?;
         let line = std::str::from_utf8(line).ok()?;
-        // `/usr/bin/env -S uv run --script` names its interpreter by what runs it, so the last word
-        // that is known wins over the ones that only lead to it.
+        // The last known word wins: in `/usr/bin/env -S npx tsx` the words before it only start the interpreter.
         line.split_whitespace()
             .filter_map(|word| Self::of_interpreter(word.rsplit('/').next()?))
             .next_back()
@@ -86,7 +85,7 @@ impl Language {
         })
     }
 
-    /// The word used in listings.
+    /// Its name in listings.
     pub fn word(self) -> &'static str {
         match self {
             Self::Python => "python",
@@ -112,12 +111,12 @@ impl Language {
         }
     }
 
-    /// Whether its scripts run in a WASI interpreter by default, and not in one of this machine.
+    /// Whether its scripts run in a WASI interpreter by default, and not in a native one.
     pub fn has_wasm(self) -> bool {
         matches!(self, Self::Python | Self::JavaScript)
     }
 
-    /// Other names by which skills call the interpreter.
+    /// Other commands that skills write for the interpreter.
     pub(crate) fn other_names(self) -> &'static [&'static str] {
         match self {
             Self::Python => &["python", "uv run"],
@@ -154,7 +153,7 @@ mod tests {
     use super::Language::{self, *};
 
     #[test]
-    fn extensions_name_languages_in_any_case() {
+    fn extensions_identify_languages_in_any_case() {
         let of = |name: &str| Language::of_extension(name.as_ref());
         for (name, language) in [
             ("a.py", Some(Python)),
@@ -178,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn shebang_lines_name_languages() {
+    fn shebang_lines_identify_languages() {
         for (line, language) in [
             ("#!/usr/bin/env python3\nx", Some(Python)),
             ("#!/usr/bin/python3.12", Some(Python)),

@@ -1,27 +1,27 @@
 //! Finding skills by name.
 //!
-//! The folders are searched in a fixed order and the first hit wins. Which folders those are is the
-//! caller's business: a front end adds the usual ones of the user, a server names its own.
+//! The folders are searched in a fixed order and the first match wins. The caller chooses the folders:
+//! a front end adds the user's usual ones, a server passes its own.
 
 use super::{Skill, SkillError};
 use crate::{files, suggest};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Folders that hold skills, in the order they are searched.
+/// Folders that contain skills, in search order.
 #[derive(Debug, Clone, Default)]
 pub struct Library {
     folders: Vec<PathBuf>,
 }
 
-/// A skill that was found, and those of the same name that it hides.
+/// A skill that was found, and those of the same name that it shadows.
 #[derive(Debug)]
 pub struct Found {
     /// The skill.
     pub skill: Arc<Skill>,
-    /// Folders of the same name further down the search.
+    /// Folders of the same name later in the search order.
     pub shadowed: Vec<PathBuf>,
-    /// Whether no folder has the name that was asked for, and it was found by the name in its `SKILL.md`.
+    /// Whether no folder has the requested name, and the skill was found by the name in its `SKILL.md`.
     pub by_front_matter: bool,
 }
 
@@ -36,7 +36,7 @@ impl Found {
     }
 }
 
-/// A folder that looks like a skill and could not be loaded.
+/// A folder that looks like a skill but could not be loaded.
 #[derive(Debug)]
 pub struct Skipped {
     /// The folder.
@@ -73,22 +73,31 @@ impl Library {
             .filter(|path| path.is_dir());
         let path = match folders.next() {
             Some(path) => path,
-            // A skill whose name differs from its folder answers to both.
+            // A skill whose name differs from its folder can be found by both.
             None => return self.find_by_front_matter(wanted),
         };
-        let shadowed = folders.filter(|other| holds_skill(other)).collect();
+        // The same folder may be searched under two names, such as `--skills ./skills`.
+        let mut seen = vec![path.canonicalize().ok()];
+        let is_new = |other: &PathBuf| {
+            let real = other.canonicalize().ok();
+            let is_new = !seen.contains(&real);
+            seen.push(real);
+            is_new
+        };
+        let shadowed = folders.filter(|other| contains_skill(other)).filter(is_new);
+        let shadowed = shadowed.collect();
         Ok(Found::new(Skill::load(path)?, shadowed))
     }
 
-    /// The folder that a path or a name means, whatever is in it; a name that no skill has may be that
-    /// of a folder here.
+    /// The folder that a path or a name refers to, whatever it contains. A name that no skill has may be a
+    /// folder in the working directory.
     pub fn locate(&self, wanted: &str) -> Result<PathBuf, SkillError> {
         let path = Path::new(wanted);
         if is_path(wanted) {
             return match path.try_exists() {
                 Ok(false) => Err(SkillError::NotFound {
                     name: wanted.to_owned(),
-                    hint: "no such folder".into(),
+                    hint: "check the path".into(),
                 }),
                 _ => Ok(path.to_owned()),
             };
@@ -104,12 +113,12 @@ impl Library {
         }
     }
 
-    /// Every folder that looks like a skill, each place in name order.
+    /// Every folder that looks like a skill, sorted by name within each searched folder.
     pub fn paths(&self) -> Vec<PathBuf> {
         self.candidates()
     }
 
-    /// Every skill, each folder in name order, and what had to be skipped.
+    /// Every skill, sorted by name within each searched folder, and what had to be skipped.
     pub fn list(&self) -> (Vec<Arc<Skill>>, Vec<Skipped>) {
         let (mut skills, mut skipped) = (Vec::new(), Vec::new());
         for path in self.candidates() {
@@ -130,7 +139,7 @@ impl Library {
             let mut paths: Vec<_> = entries
                 .filter_map(Result::ok)
                 .map(|entry| entry.path())
-                .filter(|path| holds_skill(path))
+                .filter(|path| contains_skill(path))
                 .collect();
             paths.sort();
             all.extend(paths);
@@ -146,7 +155,7 @@ impl Library {
             return Err(self.not_found(wanted));
         };
         let others: Vec<Skill> = named.filter(|other| other.path() != skill.path()).collect();
-        // A folder further down the search is hidden by one of the same name; any other is as good as the first.
+        // A later folder of the same name is shadowed. Folders with different names are ambiguous.
         if others.iter().any(|other| other.folder() != skill.folder()) {
             let all = std::iter::once(&skill).chain(&others);
             return Err(SkillError::Ambiguous {
@@ -172,7 +181,10 @@ impl Library {
         let hint = match suggest::nearest(wanted, names.iter().map(String::as_str)) {
             Some(name) => format!("did you mean `{}`?", files::show(name)),
             None if Path::new(wanted).join("SKILL.md").is_file() => {
-                format!("a folder is named by path: `./{}`", files::show(wanted))
+                format!(
+                    "to use the folder, give its path: `./{}`",
+                    files::show(wanted)
+                )
             }
             None if names.is_empty() => {
                 let folders: Vec<_> = self
@@ -186,7 +198,7 @@ impl Library {
                 )
             }
             None => format!(
-                "there are: {}",
+                "available skills: {}",
                 names
                     .iter()
                     .map(|n| files::show(n))
@@ -209,6 +221,6 @@ fn is_name(wanted: &str) -> bool {
     !wanted.is_empty() && !wanted.contains('\0')
 }
 
-fn holds_skill(path: &Path) -> bool {
+fn contains_skill(path: &Path) -> bool {
     path.join("SKILL.md").is_file() || path.join("skill.md").is_file()
 }

@@ -1,8 +1,8 @@
 //! A skill: a folder with a `SKILL.md`, and the scripts in it.
 //!
 //! A skill is untrusted. Everything below its root is read through one directory handle, opened once
-//! when the skill is loaded, so that neither a link nor an exchange of the folder leads elsewhere.
-//! Loading is lenient, as hosts of skills are: what can be mended is a warning. Scripts are found on
+//! when the skill is loaded, so that neither a link nor a replaced folder leads elsewhere.
+//! Loading is lenient, as in other agents: what can be repaired is a warning. Scripts are found on
 //! first use and kept for the skill's lifetime.
 
 mod allowed_tools;
@@ -16,11 +16,11 @@ pub use allowed_tools::AllowedTools;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use describe::describe;
 pub use front_matter::{FrontMatter, Value};
-pub(crate) use front_matter::{Marks, indented};
+pub(crate) use front_matter::{HiddenBoms, indented};
 pub use language::Language;
 pub use library::{Found, Library, Skipped};
 pub use script::Script;
-pub(crate) use script::{NoScript, discover};
+pub(crate) use script::{NoScript, SKIPPED_FOLDERS, discover};
 
 use crate::files;
 use cap_std::ambient_authority;
@@ -29,7 +29,21 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// The agentskills.io fields, and the version that hosts read.
+/// What published skills write for their own folder.
+pub(crate) const BASE_DIRECTORIES: [&str; 10] = [
+    "{baseDir}/",
+    "${baseDir}/",
+    "${CLAUDE_SKILL_DIR}/",
+    "$CLAUDE_SKILL_DIR/",
+    "${SKILL_BASE_DIR}/",
+    "$SKILL_BASE_DIR/",
+    "${SKILL_DIR}/",
+    "$SKILL_DIR/",
+    "{skill_dir}/",
+    "{SKILL_DIR}/",
+];
+
+/// The agentskills.io fields, and `version`, which other agents read as well.
 const FIELDS: [&str; 7] = [
     "name",
     "description",
@@ -39,7 +53,7 @@ const FIELDS: [&str; 7] = [
     "allowed-tools",
     "version",
 ];
-/// Instructions are meant for a model's context; a megabyte is no instruction.
+/// Bytes of a `SKILL.md`. Instructions are for a model's context, which they would fill at a megabyte.
 pub(crate) const MAX_SKILL_MD: u64 = 1024 * 1024;
 
 /// A loaded skill.
@@ -56,9 +70,9 @@ pub struct Skill {
     allowed_tools: Option<AllowedTools>,
     scripts: OnceLock<Vec<Script>>,
     warnings: Vec<String>,
-    /// A name under which it was found that its folder does not have: that of a link, or that in `SKILL.md`.
+    /// The name by which it was found, if its folder has another: the name of a link, or the one in `SKILL.md`.
     found_as: Option<String>,
-    /// The skills that it hides.
+    /// The skills that it shadows.
     shadowed: Vec<PathBuf>,
 }
 
@@ -68,24 +82,24 @@ pub enum SkillError {
     /// No skill of this name.
     #[error("skill `{}` not found", files::show(name))]
     NotFound {
-        /// What was asked for.
+        /// The requested name.
         name: String,
         /// What to do about it.
         hint: String,
     },
-    /// No folder has this name, and several skills call themselves so.
+    /// No folder has this name, and several skills have it in their `SKILL.md`.
     #[error(
-        "skill `{}` is ambiguous: {} call themselves so",
+        "skill `{}` is ambiguous: {} have that name in SKILL.md",
         files::show(name),
         listed(candidates)
     )]
     Ambiguous {
-        /// What was asked for.
+        /// The requested name.
         name: String,
         /// Their folders.
         candidates: Vec<PathBuf>,
     },
-    /// The folder is there, but it is no skill or a broken one.
+    /// The folder exists, but it is not a valid skill.
     #[error("`{}` is not a skill: {why}", files::show(&path.display().to_string()))]
     Invalid {
         /// The folder.
@@ -98,12 +112,12 @@ pub enum SkillError {
 impl Skill {
     /// Loads the skill in the folder `path`.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, SkillError> {
-        let asked = path.as_ref();
+        let requested = path.as_ref();
         let invalid = |why: String| SkillError::Invalid {
-            path: asked.to_owned(),
+            path: requested.to_owned(),
             why,
         };
-        let (path, root) = open(asked)?;
+        let (path, root) = open(requested)?;
         let document = read_skill_md(&root).map_err(invalid)?;
         let (front_matter, body) =
             FrontMatter::parse(&document).map_err(|why| invalid(format!("SKILL.md: {why}")))?;
@@ -115,7 +129,9 @@ impl Skill {
         for field in ["name", "version"] {
             let value = front_matter.text(field).unwrap_or_default();
             if value.contains('\0') {
-                return Err(invalid(format!("SKILL.md: the `{field}` holds a NUL byte")));
+                return Err(invalid(format!(
+                    "SKILL.md: the `{field}` contains a NUL byte"
+                )));
             }
         }
         let folder = path
@@ -157,7 +173,7 @@ impl Skill {
             .get("allowed-tools")
             .and_then(AllowedTools::read);
         let body = document.len() - body.len();
-        let entry = asked
+        let entry = requested
             .file_name()
             .filter(|name| path.file_name() != Some(name));
         let found_as = entry.and_then(|name| name.to_str()).map(str::to_owned);
@@ -182,8 +198,7 @@ impl Skill {
         &self.name
     }
 
-    /// The name of its folder: that one its operator gave, while the name in `SKILL.md` is the skill's
-    /// own word.
+    /// The name of its folder. The operator chose it, while the name in `SKILL.md` is the skill's own claim.
     pub fn folder(&self) -> &str {
         self.path
             .file_name()
@@ -191,12 +206,12 @@ impl Skill {
             .unwrap_or_default()
     }
 
-    /// The names that a policy may mean it by: that of its folder, and the one it was found by.
+    /// The names by which a policy may refer to it: its folder's name, and the name by which it was found.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.folder()).chain(self.found_as.as_deref())
     }
 
-    /// The skills that it hides, in the order they would be found.
+    /// The skills that it shadows, in search order.
     pub(crate) fn shadowed(&self) -> &[PathBuf] {
         &self.shadowed
     }
@@ -240,7 +255,7 @@ impl Skill {
         self.allowed_tools.as_ref()
     }
 
-    /// What was wrong with it but could be mended.
+    /// Problems that were repaired on loading.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
@@ -251,13 +266,13 @@ impl Skill {
             .get_or_init(|| script::discover(&self.root, &self.path))
     }
 
-    /// What a script says of itself, at most 500 characters.
+    /// A script's description of itself, at most 500 characters.
     pub fn describe(&self, script: &Script) -> String {
         script.description(&self.root)
     }
 
-    /// The names under which agents call the scripts, in their order: `skill.script`, with the
-    /// sub-path where two clash.
+    /// The names by which agents call the scripts, in the order of the scripts: `skill.script`, with the
+    /// sub-path where two would be equal.
     pub fn tool_names(&self) -> Vec<String> {
         let below = |script: &Script| {
             let path = script.path().strip_prefix("scripts/");
@@ -281,7 +296,7 @@ impl Skill {
             .collect()
     }
 
-    /// The name of its document: `SKILL.md`, or `skill.md` where that is not there.
+    /// The name of its document: `SKILL.md`, or `skill.md` if there is no `SKILL.md`.
     pub(crate) fn document_name(&self) -> &'static str {
         match self.root.metadata("SKILL.md") {
             Ok(_) => "SKILL.md",
@@ -289,7 +304,7 @@ impl Skill {
         }
     }
 
-    /// What may stand before a path inside the skill.
+    /// What instructions may write before a path inside the skill.
     pub(crate) fn prefixes(&self) -> Vec<String> {
         let mut prefixes = self.folder_prefixes();
         prefixes.extend(prefixes_of(self.name()));
@@ -304,32 +319,24 @@ impl Skill {
         own.filter(|prefix| prefix.len() > 1).collect()
     }
 
-    /// Prefixes that name it as `SKILL.md` does.
+    /// Prefixes with the name in its `SKILL.md`.
     pub(crate) fn name_prefixes(&self) -> Vec<String> {
         prefixes_of(self.name()).collect()
     }
 
-    /// Prefixes that stand for the folder of whatever skill is meant.
+    /// Prefixes that stand for the folder of any skill.
     pub(crate) fn base_prefixes() -> impl Iterator<Item = String> {
-        let words = [
-            "{baseDir}",
-            "${baseDir}",
-            "${CLAUDE_SKILL_DIR}",
-            "$CLAUDE_SKILL_DIR",
-            "${SKILL_BASE_DIR}",
-            "$SKILL_BASE_DIR",
-            ".",
-        ];
-        words.into_iter().map(|word| format!("{word}/"))
+        let bases = BASE_DIRECTORIES.into_iter().chain(["./"]);
+        bases.map(str::to_owned)
     }
 
     pub(crate) fn root(&self) -> &Dir {
         &self.root
     }
 
-    /// The script that a path, a file name or a stem means, if it means one.
+    /// The script with this path, file name or stem, if there is exactly one.
     pub fn script(&self, wanted: &str) -> Option<&Script> {
-        script::meant(self.scripts(), wanted).ok().flatten()
+        script::lookup(self.scripts(), wanted).ok().flatten()
     }
 
     pub(crate) fn find_script(&self, wanted: &str) -> Result<&Script, NoScript> {
@@ -347,27 +354,29 @@ fn listed(paths: &[PathBuf]) -> String {
 
 /// The ways in which instructions write the folder of a skill of this name.
 fn prefixes_of(name: &str) -> impl Iterator<Item = String> {
-    let places = ["./skills/", "skills/", "./", ""].into_iter();
-    let places = places.filter(|_| !name.is_empty());
-    places.map(move |place| format!("{place}{name}/"))
+    let parents = ["./skills/", "skills/", "./", ""].into_iter();
+    let parents = parents.filter(|_| !name.is_empty());
+    parents.map(move |parent| format!("{parent}{name}/"))
 }
 
 /// The real path of a skill's folder, and the handle through which it is read.
-pub(crate) fn open(asked: &Path) -> Result<(PathBuf, Dir), SkillError> {
+pub(crate) fn open(requested: &Path) -> Result<(PathBuf, Dir), SkillError> {
     let invalid = |why: String| SkillError::Invalid {
-        path: asked.to_owned(),
+        path: requested.to_owned(),
         why,
     };
-    let path = asked.canonicalize().map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => SkillError::NotFound {
-            name: asked.display().to_string(),
-            hint: "no such folder".into(),
-        },
-        _ => invalid(files::plain(&error)),
-    })?;
+    let path = requested
+        .canonicalize()
+        .map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => SkillError::NotFound {
+                name: requested.display().to_string(),
+                hint: "check the path".into(),
+            },
+            _ => invalid(files::plain(&error)),
+        })?;
     if !path.is_dir() {
         return Err(invalid(
-            "it is a file; name the folder that holds SKILL.md".into(),
+            "it is a file; name the folder that contains SKILL.md".into(),
         ));
     }
     let root = Dir::open_ambient_dir(&path, ambient_authority())
@@ -376,17 +385,14 @@ pub(crate) fn open(asked: &Path) -> Result<(PathBuf, Dir), SkillError> {
 }
 
 fn read_skill_md(root: &Dir) -> Result<String, String> {
-    let mut missing = None;
     for name in ["SKILL.md", "skill.md"] {
         match files::read(root, Path::new(name), MAX_SKILL_MD) {
             Ok(bytes) => {
                 return String::from_utf8(bytes).map_err(|_| "SKILL.md is not UTF-8 text".into());
             }
-            Err(files::ReadError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => {
-                missing = Some("it holds no SKILL.md".to_owned());
-            }
+            Err(files::ReadError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => return Err(format!("SKILL.md {error}")),
         }
     }
-    Err(missing.unwrap_or_default())
+    Err("it has no SKILL.md".into())
 }

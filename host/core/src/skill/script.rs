@@ -1,4 +1,4 @@
-//! One runnable file of a skill, how the files are found and how a name is matched to one.
+//! The runnable files of a skill: how they are found, and how a name is matched to one.
 
 use super::describe::describe;
 use super::language::Language;
@@ -8,14 +8,14 @@ use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 use walkdir::WalkDir;
 
-/// Nesting below `scripts/` and below the skill's root.
+/// Levels of directories below `scripts/` and below the skill's root.
 const MAX_DEPTH: usize = 5;
-/// A skill with more entries than this is a mistake (a checked-in build tree); the rest is not looked at.
+/// Directory entries that are read. A skill with more is a mistake (a checked-in build tree).
 const MAX_ENTRIES: usize = 20_000;
-/// Enough for a licence header and a docstring.
+/// Bytes read for a description: enough for a licence header and a docstring.
 const HEAD_BYTES: u64 = 16 * 1024;
-/// Folders that hold other people's code, or no scripts.
-const SKIPPED: [&str; 4] = ["node_modules", ".git", "__pycache__", ".venv"];
+/// Folders that contain third-party code, or no scripts.
+pub(crate) const SKIPPED_FOLDERS: [&str; 4] = ["node_modules", ".git", "__pycache__", ".venv"];
 
 /// One runnable file of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub(crate) fn discover(root: &Dir, root_path: &Path) -> Vec<Script> {
 }
 
 fn walk(root: &Dir, root_path: &Path, below: &str) -> Vec<Script> {
-    // walkdir would follow a link at the top wherever it leads; the handle on the skill does not.
+    // walkdir would follow a link at the top out of the skill; the directory handle does not.
     if root
         .open_dir(if below.is_empty() { "." } else { below })
         .is_err()
@@ -81,7 +81,7 @@ fn walk(root: &Dir, root_path: &Path, below: &str) -> Vec<Script> {
         let own_pass = below.is_empty() && entry.depth() == 1 && name == "scripts";
         entry.depth() == 0
             || !entry.file_type().is_dir()
-            || !(own_pass || SKIPPED.contains(&name.as_ref()))
+            || !(own_pass || SKIPPED_FOLDERS.contains(&name.as_ref()))
     };
     let mut found: Vec<Script> = WalkDir::new(&top)
         .max_depth(MAX_DEPTH)
@@ -90,7 +90,7 @@ fn walk(root: &Dir, root_path: &Path, below: &str) -> Vec<Script> {
         .take(MAX_ENTRIES)
         .filter_map(Result::ok)
         .filter_map(|entry| {
-            // A link is followed by the handle on the skill, which does not let it lead outward.
+            // A link is followed through the directory handle, which does not leave the skill.
             let relative = entry
                 .path()
                 .strip_prefix(root_path)
@@ -122,7 +122,7 @@ fn language_of(root: &Dir, path: &Path) -> Option<Language> {
         .extension()
         .is_some_and(|extension| !extension.is_empty())
     {
-        // An unknown extension may still carry a `#!` line; documents and data do not.
+        // A file with an unknown extension may still have a `#!` line; documents and data do not.
         if let Some(language) = Language::of_extension(path) {
             return Some(language);
         }
@@ -147,33 +147,33 @@ fn head(root: &Dir, path: &Path) -> Result<Vec<u8>, ReadError> {
     Ok(head)
 }
 
-/// Why a name leads to no script.
+/// Why a name does not match a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NoScript {
-    /// No such file; the nearest name, if one is near.
+    /// No such file; the nearest name, if one is similar.
     Missing { nearest: Option<String> },
-    /// Several scripts answer to it.
+    /// Several scripts match it.
     Ambiguous { candidates: Vec<String> },
     /// It leads out of the skill.
     Outside,
-    /// It is there, but nothing that could run.
+    /// The file exists, but it cannot run.
     Unfit { path: String, why: String },
 }
 
-/// Finds the script that `wanted` means, or says why there is none: that takes long, and is for messages.
+/// Finds the script that `wanted` names, or the reason why there is none. The reason is slow to find; it is for messages.
 pub(crate) fn find<'a>(
     scripts: &'a [Script],
     root: &Dir,
     wanted: &str,
 ) -> Result<&'a Script, NoScript> {
-    match meant(scripts, wanted)? {
+    match lookup(scripts, wanted)? {
         Some(script) => Ok(script),
         None => Err(why_not(scripts, root, &plain_name(wanted)?)),
     }
 }
 
-/// The script that `wanted` means: a relative path, a file name or a stem.
-pub(crate) fn meant<'a>(
+/// The script that `wanted` names: by relative path, file name or stem.
+pub(crate) fn lookup<'a>(
     scripts: &'a [Script],
     wanted: &str,
 ) -> Result<Option<&'a Script>, NoScript> {
@@ -210,7 +210,7 @@ fn extension(script: &Script) -> String {
         .unwrap_or_default()
 }
 
-/// `./scripts/a.py` as `scripts/a.py`; nothing absolute, nothing that climbs.
+/// Normalises `./scripts/a.py` to `scripts/a.py`. Refuses absolute paths and `..`.
 fn plain_name(wanted: &str) -> Result<String, NoScript> {
     let mut plain = PathBuf::new();
     for part in Path::new(wanted).components() {
@@ -236,7 +236,7 @@ fn why_not(scripts: &[Script], root: &Dir, plain: &str) -> NoScript {
         let why = match files::open(root, Path::new(&path)) {
             Err(error) => error.to_string(),
             Ok(_) if Language::is_jsx(Path::new(&path)) => {
-                "is JSX, which no runtime here understands: compile it to JavaScript, or write it as .ts"
+                "is JSX, which no runtime supports: compile it to JavaScript, or rewrite it as .ts"
                     .into()
             }
             Ok(_) => {

@@ -1,4 +1,4 @@
-/* What the interpreter, as changed by quickjs.changes, calls: taken in before it. */
+/* What the interpreter, as changed by quickjs.patch, calls: taken in before it. */
 
 /* Thrown where not even an error can be made. */
 static JSValue last_error = JS_NULL;

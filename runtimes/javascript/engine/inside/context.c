@@ -1,5 +1,5 @@
 /* What `AsyncLocalStorage` carries from callback to callback: an opaque value of the Node layer. The interpreter, as
- * changed by quickjs.changes, keeps it with each reaction to a promise. */
+ * changed by quickjs.patch, keeps it with each reaction to a promise. */
 
 static JSValue async_context = JS_UNDEFINED;
 

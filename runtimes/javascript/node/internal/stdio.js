@@ -4,7 +4,8 @@
 import { binding } from './binding.js';
 import { countInput, onInput } from './loop.js';
 import { process } from './process.js';
-import { EPIPE, uvException } from './uv.js';
+import { nextTick } from './task.js';
+import { EIO, EPIPE, uvException } from './uv.js';
 import { Buffer } from '../modules/buffer.js';
 import stream from '../modules/stream.js';
 
@@ -44,14 +45,17 @@ class Output extends Writable {
       return super.write(chunk, encoding, callback);
     }
     const result = writeText(this.fd, chunk);
-    if (result < 0) this.#failed(result);
-    return true;
+    if (result >= 0) return true;
+    nextTick((error) => this.emit('error', error), this.#failed(result));
+    return false;
   }
 
+  // These streams fail only when their reader is gone. A script without a listener ends by this error at once: one that
+  // prints in a loop would never come to an event, and nobody reads what it prints.
   #failed(errno) {
-    // The reader is gone: not worth an error that ends the script, unless it listens.
-    if (errno === EPIPE && this.listenerCount('error') === 0) return null;
-    return uvException(errno, 'write');
+    const error = uvException(errno === EIO ? EPIPE : errno, 'write');
+    if (this.listenerCount('error') === 0) throw error;
+    return error;
   }
 
   _write(chunk, encoding, callback) {

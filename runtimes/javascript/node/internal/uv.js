@@ -23,6 +23,7 @@ export function errnoName(errno) {
 
 export const EPERM = -1;
 export const ENOENT = -2;
+export const EIO = -5;
 export const EBADF = -9;
 export const EACCES = -13;
 export const EBUSY = -16;

@@ -8,60 +8,57 @@ import { invalidArgType } from './errors.js';
 let hinted = false;
 
 export function makeEmitWarning(process) {
-  function print(warning) {
-    if (!(warning instanceof Error)) return;
-    const isDeprecation = warning.name === 'DeprecationWarning';
-    if (isDeprecation && process.noDeprecation) return;
-    const trace = process.traceProcessWarnings || (isDeprecation && process.traceDeprecation);
-    const code = warning.code ? `[${warning.code}] ` : '';
-    const body = trace && warning.stack ? warning.stack : `${warning.name}: ${warning.message}`;
-    let text = `(node:${process.pid}) ${code}${body}\n`;
-    if (typeof warning.detail === 'string') text += `${warning.detail}\n`;
-    if (!trace && !hinted) {
-      hinted = true;
-      const flag = isDeprecation ? '--trace-deprecation' : '--trace-warnings';
-      text += `(Use \`node ${flag} ...\` to show where the warning was created)\n`;
-    }
-    binding.writeText(2, text);
-  }
-  process.on('warning', print);
+  const isSilenced = ({ name }) => name === 'DeprecationWarning' && process.noDeprecation;
+
+  process.on('warning', (warning) => {
+    if (warning instanceof Error && !isSilenced(warning)) binding.writeText(2, printed(process, warning));
+  });
 
   return function emitWarning(warning, type, code, ctor) {
-    let detail;
-    if (type !== null && typeof type === 'object' && !Array.isArray(type)) {
-      ctor = type.ctor;
-      code = type.code;
-      if (typeof type.detail === 'string') detail = type.detail;
-      type = type.type || 'Warning';
-    } else if (typeof type === 'function') {
-      ctor = type;
-      code = '';
-      type = 'Warning';
-    }
-    if (type !== undefined) validateString(type, 'type');
-    if (typeof code === 'function') {
-      ctor = code;
-      code = undefined;
-    } else if (code !== undefined) {
-      validateString(code, 'code');
-    }
-    if (typeof warning === 'string') {
-      const error = new Error(warning);
-      error.name = String(type || 'Warning');
-      if (code !== undefined) error.code = code;
-      if (detail !== undefined) error.detail = detail;
-      Error.captureStackTrace(error, ctor || emitWarning);
-      warning = error;
-    } else if (!(warning instanceof Error)) {
-      throw invalidArgType('warning', ['Error', 'string'], warning);
-    }
-    if (warning.name === 'DeprecationWarning') {
-      if (process.noDeprecation) return;
-      if (process.throwDeprecation) {
-        nextTick(() => { throw warning; });
-        return;
-      }
-    }
-    nextTick(() => process.emit('warning', warning));
+    const options = optionsOf(type, code, ctor);
+    const emitted = typeof warning === 'string' ? makeWarning(warning, options, emitWarning) : warning;
+    if (!(emitted instanceof Error)) throw invalidArgType('warning', ['Error', 'string'], warning);
+    if (isSilenced(emitted)) return;
+    const thrown = emitted.name === 'DeprecationWarning' && process.throwDeprecation;
+    nextTick(() => {
+      if (thrown) throw emitted;
+      process.emit('warning', emitted);
+    });
   };
+}
+
+/** What follows the warning: options, or a type and a code, each of which a constructor may follow. */
+function optionsOf(type, code, ctor) {
+  if (type !== null && typeof type === 'object' && !Array.isArray(type)) return checked({ ...type, type: type.type || 'Warning' });
+  if (typeof type === 'function') return checked({ type: 'Warning', code: '', ctor: type });
+  if (typeof code === 'function') return checked({ type, ctor: code });
+  return checked({ type, code, ctor });
+}
+
+function checked(options) {
+  for (const name of ['type', 'code']) {
+    if (options[name] !== undefined) validateString(options[name], name);
+  }
+  return options;
+}
+
+function makeWarning(message, { type, code, detail, ctor }, emitWarning) {
+  const made = new Error(message);
+  made.name = type || 'Warning';
+  if (code !== undefined) made.code = code;
+  if (typeof detail === 'string') made.detail = detail;
+  Error.captureStackTrace(made, ctor || emitWarning);
+  return made;
+}
+
+function printed(process, { name, message, code, stack, detail }) {
+  const deprecation = name === 'DeprecationWarning';
+  const trace = process.traceProcessWarnings || (deprecation && process.traceDeprecation);
+  const lines = [`(node:${process.pid}) ${code ? `[${code}] ` : ''}${(trace && stack) || `${name}: ${message}`}`];
+  if (typeof detail === 'string') lines.push(detail);
+  if (!trace && !hinted) {
+    hinted = true;
+    lines.push(`(Use \`node --trace-${deprecation ? 'deprecation' : 'warnings'} ...\` to show where the warning was created)`);
+  }
+  return `${lines.join('\n')}\n`;
 }

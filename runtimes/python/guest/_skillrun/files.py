@@ -5,21 +5,32 @@ that nobody may open after unpacking. So `os.stat` and its siblings answer with 
 umask gives, and changing a mode succeeds without an effect.
 
 The host takes a limited number of bytes in one call: a longer one ends the run. So `os.write` and `os.pwrite`
-write in pieces, until everything is written as on other systems.
+write in pieces, until everything is written as on other systems. A path that long is refused before it is passed on, by an
+audit hook where a function has one, because `open` itself must stay the function that scripts know.
 """
 
+import errno
 import os
 import posix
 import stat as _stat
+import sys
 
 _FILE, _DIRECTORY = 0o644, 0o755
 _umask = 0o022
 _PIECE = 65536
+_LONGEST_PATH = 65536
+_WITH_PATHS = frozenset(
+    ["open"]
+    + [f"os.{name}" for name in ("link", "listdir", "mkdir", "remove", "rename", "rmdir", "scandir", "symlink", "truncate", "utime")]
+)
 
 
 def install():
     for name in ("stat", "lstat", "fstat"):
         _replace(name, _with_mode(getattr(posix, name)))
+    for name in ("access", "readlink"):
+        _replace(name, _with_checked_path(getattr(posix, name)))
+    sys.addaudithook(_check_paths)
     for name in ("write", "pwrite"):
         _replace(name, _in_pieces(getattr(posix, name)))
     _replace("chmod", _chmod)
@@ -40,10 +51,14 @@ def _with_mode(original):
     build, directory = os.stat_result, _stat.S_IFDIR
 
     def function(*args, **options):
+        if args:
+            _check_path(args[0])
         result = read(*args, **options)
         mode = result.st_mode
         if mode & 0o777:
             return result
+        # The one type that libc has no bits for.
+        mode |= 0 if mode & 0o170000 else _stat.S_IFIFO
         mode |= _DIRECTORY if mode & 0o170000 == directory else 0o777 if mode & 0o170000 == 0o120000 else _FILE
         return build(
             (mode, *result[1:4], os.getuid(), os.getgid(), *result[6:10]),
@@ -53,6 +68,26 @@ def _with_mode(original):
                 "st_blksize": result.st_blksize, "st_blocks": result.st_blocks, "st_rdev": result.st_rdev,
             },
         )
+
+    function.__doc__ = original.__doc__
+    return function
+
+
+def _check_paths(event, args):
+    if event in _WITH_PATHS:
+        for path in args[:2]:
+            _check_path(path)
+
+
+def _check_path(path):
+    if isinstance(path, (str, bytes)) and len(path) > _LONGEST_PATH:
+        raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), path)
+
+
+def _with_checked_path(original):
+    def function(path, *args, **options):
+        _check_path(path)
+        return original(path, *args, **options)
 
     function.__doc__ = original.__doc__
     return function
@@ -95,13 +130,14 @@ def _chmod(path, mode, *, dir_fd=None, follow_symlinks=True):
 
 def _chdir(path):
     # libc only strings names together: after `chdir("..")` the current directory would be `/a/b/..`.
+    _check_path(path)
     posix.chdir(os.path.realpath(path))
 
 
 def _chown(path, uid, gid, *, dir_fd=None, follow_symlinks=True):
     posix.stat(path, dir_fd=dir_fd, follow_symlinks=follow_symlinks)
     if uid not in (-1, os.getuid()) or gid not in (-1, os.getgid()):
-        raise PermissionError(_errno("EPERM"), "files cannot change their owner in this sandbox", path)
+        raise PermissionError(errno.EPERM, "files cannot change their owner in this sandbox", path)
 
 
 def _set_umask(mask):
@@ -111,12 +147,7 @@ def _set_umask(mask):
 
 
 def _statvfs(path):
-    raise OSError(_errno("ENOSYS"), "this sandbox does not tell how much disk there is", path)
-
-
-def _errno(name):
-    import errno
-    return getattr(errno, name)
+    raise OSError(errno.ENOSYS, "this sandbox does not tell how much disk there is", path)
 
 
 def _replace(name, function):

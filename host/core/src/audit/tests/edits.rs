@@ -1,11 +1,11 @@
-//! Whatever somebody does to the files is found, or at least survived.
+//! Random edits of the files are found, or at least stop nothing.
 
-use super::{LOG, place};
+use super::{LOG, test_log};
 use crate::audit::chain::{Head, LineHash, Link, Pending};
 use proptest::prelude::*;
 use std::fs;
 
-/// Lines as somebody who cannot write the head may leave them.
+/// An edit of the log by a program that cannot write the head.
 #[derive(Debug, Clone)]
 enum Edit {
     Replace(usize, u8),
@@ -17,15 +17,15 @@ enum Edit {
 }
 
 fn edit() -> impl Strategy<Value = Edit> {
-    let place = 0..5000usize;
+    let offset = 0..5000usize;
     let byte = prop_oneof![any::<u8>(), Just(b'\n'), Just(b'"'), Just(b'1')];
     prop_oneof![
-        (place.clone(), byte.clone()).prop_map(|(at, byte)| Edit::Replace(at, byte)),
-        (place.clone(), byte).prop_map(|(at, byte)| Edit::Insert(at, byte)),
-        (place.clone(), 1..600usize).prop_map(|(at, n)| Edit::Remove(at, n)),
-        (place.clone(), 1..600usize).prop_map(|(at, n)| Edit::Repeat(at, n)),
+        (offset.clone(), byte.clone()).prop_map(|(at, byte)| Edit::Replace(at, byte)),
+        (offset.clone(), byte).prop_map(|(at, byte)| Edit::Insert(at, byte)),
+        (offset.clone(), 1..600usize).prop_map(|(at, n)| Edit::Remove(at, n)),
+        (offset.clone(), 1..600usize).prop_map(|(at, n)| Edit::Repeat(at, n)),
         (0..8usize, 0..8usize).prop_map(|(a, b)| Edit::Swap(a, b)),
-        place.prop_map(Edit::Truncate),
+        offset.prop_map(Edit::Truncate),
     ]
 }
 
@@ -55,26 +55,26 @@ fn apply(edit: &Edit, bytes: &mut Vec<u8>) {
 
 proptest! {
     #[test]
-    fn whatever_was_done_to_a_log_is_found_also_after_a_further_line(
+    fn any_edit_of_a_log_is_found_before_and_after_a_further_line(
         edits in proptest::collection::vec(edit(), 1..4),
     ) {
-        let place = place();
-        place.add(8);
-        let whole = fs::read(place.path(LOG)).unwrap();
+        let test = test_log();
+        test.add(8);
+        let whole = fs::read(test.path(LOG)).unwrap();
         let mut changed = whole.clone();
         for edit in &edits {
             apply(edit, &mut changed);
         }
-        fs::write(place.path(LOG), &changed).unwrap();
-        prop_assert_eq!(place.verify().holds(), changed == whole);
-        place.add(1);
-        // The next writer mends what a killed one may have left, the last newline.
-        let mended = changed == whole || whole.strip_suffix(b"\n") == Some(&changed);
-        prop_assert_eq!(place.verify().holds(), mended);
+        fs::write(test.path(LOG), &changed).unwrap();
+        prop_assert_eq!(test.verify().is_valid(), changed == whole);
+        test.add(1);
+        // The next writer adds the last newline, which a killed one may have left out.
+        let repaired = changed == whole || whole.strip_suffix(b"\n") == Some(&changed);
+        prop_assert_eq!(test.verify().is_valid(), repaired);
     }
 
     #[test]
-    fn no_head_and_no_log_stops_the_next_line_or_a_verification(
+    fn no_content_of_head_or_log_stops_the_next_line_or_a_verification(
         log in proptest::collection::vec(any::<u8>(), 0..600),
         head in prop_oneof![
             proptest::collection::vec(any::<u8>(), 0..200),
@@ -85,13 +85,13 @@ proptest! {
             }),
         ],
     ) {
-        let place = place();
-        fs::write(place.path(LOG), log).unwrap();
-        fs::write(place.path("audit.head"), head).unwrap();
-        place.verify();
-        place.add(2);
-        place.verify();
-        let text = fs::read(place.path(LOG)).unwrap();
+        let test = test_log();
+        fs::write(test.path(LOG), log).unwrap();
+        fs::write(test.path("audit.head"), head).unwrap();
+        test.verify();
+        test.add(2);
+        test.verify();
+        let text = fs::read(test.path(LOG)).unwrap();
         prop_assert_eq!(&text[text.len() - 2..], [b'}', b'\n']);
     }
 }

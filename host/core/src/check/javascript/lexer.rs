@@ -1,11 +1,11 @@
-//! JavaScript and TypeScript as a row of tokens.
+//! Splits JavaScript and TypeScript into tokens.
 //!
-//! Strings, templates, comments and regular expressions are told apart; nothing is parsed. What a template
-//! computes is read as well.
+//! It distinguishes strings, templates, comments and regular expressions, and parses nothing. The expressions in
+//! templates are read as well.
 
-use super::super::facts::{HOLE, is_one_of};
+use super::super::facts::{PLACEHOLDER, is_one_of};
 
-/// Deeper in templates nothing is looked for.
+/// Nesting of templates; deeper ones are not read.
 const MAX_NESTING: usize = 4;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -45,11 +45,11 @@ impl Source {
         matches!(self.0.get(at), Some((Token::Other(other), _)) if *other == c)
     }
 
-    pub(super) fn number(&self, at: usize) -> usize {
+    pub(super) fn line_number(&self, at: usize) -> usize {
         self.0.get(at).map_or(0, |(_, line)| *line)
     }
 
-    /// Whether the token before is a dot, which makes a name that of a member.
+    /// Whether the token before is a dot, so that the name is a member.
     pub(super) fn is_member(&self, at: usize) -> bool {
         at > 0 && self.is(at - 1, '.')
     }
@@ -59,11 +59,11 @@ impl Source {
 const BEFORE_REGEX: &str = "\
     return typeof case in of delete void throw new else do await yield";
 
-fn tokens(chars: &[char], number: usize, nesting: usize) -> Tokens {
+fn tokens(chars: &[char], line_number: usize, nesting: usize) -> Tokens {
     let mut lexer = Lexer {
         chars,
         at: 0,
-        number,
+        line_number,
         nesting,
         tokens: Vec::new(),
     };
@@ -80,7 +80,7 @@ fn tokens(chars: &[char], number: usize, nesting: usize) -> Tokens {
 struct Lexer<'a> {
     chars: &'a [char],
     at: usize,
-    number: usize,
+    line_number: usize,
     nesting: usize,
     tokens: Tokens,
 }
@@ -93,7 +93,7 @@ impl Lexer<'_> {
     fn step(&mut self) -> Option<char> {
         let c = self.peek(0)?;
         self.at += 1;
-        self.number += usize::from(c == '\n');
+        self.line_number += usize::from(c == '\n');
         Some(c)
     }
 
@@ -130,10 +130,10 @@ impl Lexer<'_> {
                     self.at += 1;
                 }
                 let word = self.chars[start..self.at].iter().collect();
-                self.tokens.push((Token::Name(word), self.number));
+                self.tokens.push((Token::Name(word), self.line_number));
             }
             (c, _) => {
-                self.tokens.push((Token::Other(c), self.number));
+                self.tokens.push((Token::Other(c), self.line_number));
                 self.step();
             }
         }
@@ -163,12 +163,12 @@ impl Lexer<'_> {
                 _ => {}
             }
         }
-        // It is a value, and a `/` after it divides.
-        self.tokens.push((Token::Other(')'), self.number));
+        // It is a value, so a `/` after it is a division.
+        self.tokens.push((Token::Other(')'), self.line_number));
     }
 
     fn string(&mut self, quote: char) {
-        let number = self.number;
+        let line_number = self.line_number;
         self.step();
         let mut text = String::new();
         while let Some(c) = self.peek(0).filter(|c| *c != '\n') {
@@ -179,11 +179,11 @@ impl Lexer<'_> {
                 c => text.push(c),
             }
         }
-        self.tokens.push((Token::Text(text), number));
+        self.tokens.push((Token::Text(text), line_number));
     }
 
     fn template(&mut self) {
-        let number = self.number;
+        let line_number = self.line_number;
         self.step();
         let mut text = String::new();
         let mut inner = Vec::new();
@@ -193,28 +193,28 @@ impl Lexer<'_> {
                 ('\\', _) => text.extend(self.step()),
                 ('$', Some('{')) => {
                     self.step();
-                    let (start, line) = (self.at, self.number);
+                    let (start, line) = (self.at, self.line_number);
                     self.skip_expression();
                     let end = self.at.saturating_sub(1).max(start);
                     if self.nesting < MAX_NESTING {
                         inner.extend(tokens(&self.chars[start..end], line, self.nesting + 1));
                     }
-                    text.push(HOLE);
+                    text.push(PLACEHOLDER);
                 }
                 (c, _) => text.push(c),
             }
         }
-        self.tokens.push((Token::Text(text), number));
+        self.tokens.push((Token::Text(text), line_number));
         if !inner.is_empty() {
-            self.tokens.push((Token::Other('{'), number));
+            self.tokens.push((Token::Other('{'), line_number));
             self.tokens.extend(inner);
-            self.tokens.push((Token::Other('}'), number));
+            self.tokens.push((Token::Other('}'), line_number));
         }
     }
 
-    /// To the end of a `${…}`, its closing brace included; strings in it may hold braces.
+    /// Skips to the end of a `${…}`, including its closing brace. Strings in it may contain braces.
     fn skip_expression(&mut self) {
-        // The templates and braces that are open, innermost last.
+        // Open templates and braces, innermost last.
         let mut open = vec!['{'];
         while let Some(c) = self.step() {
             let inside = open.last().copied();

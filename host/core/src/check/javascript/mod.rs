@@ -1,20 +1,20 @@
-//! Reads JavaScript and TypeScript: a row of tokens, and what it says of imports, addresses, commands, variables.
+//! Reads JavaScript and TypeScript: imports, URLs, commands and environment variables.
 //!
-//! A lexer and no parser, like the one for Python: strings, templates, comments and regular
-//! expressions are told apart from code. oxc knows the language whole, but it is a guest here, so that what
-//! skills contain is never parsed outside a sandbox; starting one for each file is not worth it.
+//! A lexer, not a parser, like the one for Python: it distinguishes strings, templates, comments and regular
+//! expressions from code. oxc parses the whole language, but it is a guest here, so that no content of a skill is
+//! parsed outside a sandbox, and starting a guest for each file is not worth it.
 
 mod lexer;
 
-use super::facts::{Facts, HOLE, first_word, is_one_of};
+use super::facts::{Facts, PLACEHOLDER, first_word, is_one_of};
 use lexer::{Source, Token};
 
-/// An `import` names its module within so many tokens.
+/// Tokens in which an `import` must name its module.
 const MAX_CLAUSE: usize = 500;
-/// More functions that start programs are not kept, and more variables that name one are not looked up.
+/// Functions that start programs, and lookups of variables that name one.
 const MAX_STARTERS: usize = 50;
 
-/// What a JavaScript or TypeScript source tells.
+/// The facts of a JavaScript or TypeScript source.
 pub(super) fn facts(source: &str) -> Facts {
     let source = Source::read(source);
     let names = source.0.iter().filter_map(|(token, _)| match token {
@@ -22,7 +22,7 @@ pub(super) fn facts(source: &str) -> Facts {
         _ => None,
     });
     let mut facts = Facts {
-        words: names.collect(),
+        identifiers: names.collect(),
         ..Facts::default()
     };
     imports(&source, &mut facts);
@@ -40,11 +40,11 @@ pub(super) fn facts(source: &str) -> Facts {
     let mut starters: Vec<String> = STARTERS.map(str::to_owned).to_vec();
     for at in 0..source.0.len() {
         match &source.0[at].0 {
-            Token::Text(text) => facts.urls(text, source.number(at)),
+            Token::Text(text) => facts.urls(text, source.line_number(at)),
             Token::Name(name)
                 if name == "fetch" && !source.is_member(at) && source.is(at + 1, '(') =>
             {
-                facts.network.get_or_insert(source.number(at));
+                facts.network.get_or_insert(source.line_number(at));
             }
             Token::Name(name) if name == "env" => env(&source, at, &mut facts),
             Token::Name(name) if starts && name == "promisify" => {
@@ -78,11 +78,11 @@ const STARTERS: [&str; 7] = [
 ];
 
 fn imports(source: &Source, facts: &mut Facts) {
-    // For each open brace, whether it is that of a `try`.
+    // For each open brace, whether it belongs to a `try`.
     let mut open: Vec<bool> = Vec::new();
     let mut tries = 0usize;
     for at in 0..source.0.len() {
-        let number = source.number(at);
+        let line_number = source.line_number(at);
         let optional = tries > 0;
         match &source.0[at].0 {
             Token::Other('{') => {
@@ -97,26 +97,26 @@ fn imports(source: &Source, facts: &mut Facts) {
                 let plain =
                     !source.is_member(at) || source.name(at.wrapping_sub(2)) == Some("module");
                 if let (true, Some(name)) = (plain, source.text(at + 2)) {
-                    add(facts, name, number, optional);
+                    add(facts, name, line_number, optional);
                 }
             }
             Token::Name(word) if word == "import" && !source.is_member(at) => {
                 if let Some(name) = source.text(at + 1) {
-                    add(facts, name, number, false);
+                    add(facts, name, line_number, false);
                 } else if source.is(at + 1, '(') {
                     if let Some(name) = source.text(at + 2) {
-                        add(facts, name, number, optional);
+                        add(facts, name, line_number, optional);
                     }
                 } else if !types_only(source, at + 1)
                     && let Some(name) = clause(source, at + 1)
                 {
-                    add(facts, name, number, false);
+                    add(facts, name, line_number, false);
                 }
             }
             Token::Name(word) if word == "export" && !source.is_member(at) => {
                 let lists = source.is(at + 1, '{') || source.is(at + 1, '*');
                 if let (true, Some(name)) = (lists, clause(source, at + 1)) {
-                    add(facts, name, number, false);
+                    add(facts, name, line_number, false);
                 }
             }
             _ => {}
@@ -124,14 +124,14 @@ fn imports(source: &Source, facts: &mut Facts) {
     }
 }
 
-fn add(facts: &mut Facts, name: &str, number: usize, optional: bool) {
-    // A name that is put together is not known.
-    if !name.contains(HOLE) {
-        facts.import(name, number, optional);
+fn add(facts: &mut Facts, name: &str, line_number: usize, optional: bool) {
+    // A computed name is not known.
+    if !name.contains(PLACEHOLDER) {
+        facts.import(name, line_number, optional);
     }
 }
 
-/// `import type { X } from 'y'`, which leaves nothing behind.
+/// Whether this is `import type { X } from 'y'`, which is removed.
 fn types_only(source: &Source, at: usize) -> bool {
     let next = source.name(at + 1);
     source.name(at) == Some("type") && next != Some("from") && !source.is(at + 1, ',')
@@ -147,7 +147,7 @@ fn clause(source: &Source, start: usize) -> Option<&str> {
                 }
             }
             Token::Name(_) | Token::Other('{' | '}' | '*' | ',') => {}
-            // Text in a clause is a name that is no word: `{ "a-b" as x }`.
+            // A string in a clause is a name that is not an identifier: `{ "a-b" as x }`.
             Token::Text(_) => {}
             Token::Other(_) => return None,
         }
@@ -155,9 +155,9 @@ fn clause(source: &Source, start: usize) -> Option<&str> {
     None
 }
 
-/// `process.env.X`, `process.env["X"]`, `const { X } = process.env`, and what Deno and Bun have.
+/// `process.env.X`, `process.env["X"]`, `const { X } = process.env`, and the forms of Deno and Bun.
 fn env(source: &Source, at: usize, facts: &mut Facts) {
-    let number = source.number(at);
+    let line_number = source.line_number(at);
     let on = source.name(at.wrapping_sub(2)).unwrap_or_default();
     if !source.is_member(at) || !["process", "Bun", "Deno"].contains(&on) {
         return;
@@ -166,14 +166,14 @@ fn env(source: &Source, at: usize, facts: &mut Facts) {
         match source.name(at + 2) {
             Some("get") if on == "Deno" => {
                 if let Some(name) = source.text(at + 4) {
-                    facts.env(name, number);
+                    facts.env(name, line_number);
                 }
             }
             Some(name) => {
                 let sets = source.is(at + 3, '=') && !source.is(at + 4, '=');
                 match sets {
                     true => facts.set.push(name.to_owned()),
-                    false => facts.env(name, number),
+                    false => facts.env(name, line_number),
                 }
             }
             None => {}
@@ -183,13 +183,13 @@ fn env(source: &Source, at: usize, facts: &mut Facts) {
     // `process.env?.X` and `process.env["X"]`
     if source.is(at + 1, '?') && source.is(at + 2, '.') {
         if let Some(name) = source.name(at + 3) {
-            facts.env(name, number);
+            facts.env(name, line_number);
         }
         return;
     }
     if source.is(at + 1, '[') {
         if let Some(name) = source.text(at + 2) {
-            facts.env(name, number);
+            facts.env(name, line_number);
         }
         return;
     }
@@ -205,7 +205,7 @@ fn env(source: &Source, at: usize, facts: &mut Facts) {
         }
         let first = source.is(at.wrapping_sub(1), '{') || source.is(at.wrapping_sub(1), ',');
         if let (true, Some(name)) = (first, source.name(at)) {
-            facts.env(name, number);
+            facts.env(name, line_number);
         }
     }
 }
@@ -217,20 +217,20 @@ fn command(source: &Source, at: usize, facts: &mut Facts) {
     if defined || (source.is_member(at) && !modules.contains(&on)) {
         return;
     }
-    let number = source.number(at);
+    let line_number = source.line_number(at);
     let (first, member) = (source.name(at + 2), source.name(at + 4));
     match (source.text(at + 2), first, member) {
-        (Some(text), ..) => facts.command(&first_word(text), number),
-        (_, Some("process"), Some("execPath")) => facts.command("node", number),
+        (Some(text), ..) => facts.command(&first_word(text), line_number),
+        (_, Some("process"), Some("execPath")) => facts.command("node", line_number),
         (_, Some(variable), _) if facts.lookups < MAX_STARTERS => {
             facts.lookups += 1;
             let assigned = (0..source.0.len()).find_map(|at| {
                 let here = source.name(at) == Some(variable) && source.is(at + 1, '=');
                 source.text(at + 2).filter(|_| here)
             });
-            facts.command(&first_word(assigned.unwrap_or_default()), number);
+            facts.command(&first_word(assigned.unwrap_or_default()), line_number);
         }
-        _ => facts.command("", number),
+        _ => facts.command("", line_number),
     }
 }
 
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_come_from_addresses_in_code() {
+    fn hosts_come_from_urls_in_code() {
         let facts = facts(
             "// https://no.example.dev\nconst base = 'https://api.github.com'\nawait fetch(`${base}/x`)\nfetch(`http://${host}:80/`)\nfetch(`https://${org}.acme.dev/x`)\n",
         );

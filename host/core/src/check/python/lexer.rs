@@ -1,12 +1,13 @@
-//! Python as logical lines of tokens.
+//! Splits Python into logical lines of tokens.
 //!
-//! Strings, comments, brackets and indentation are told apart; nothing is parsed. Strings that stand beside
-//! each other are one, and what a formatted string computes is read as well.
+//! It distinguishes strings, comments, brackets and indentation, and parses nothing. Adjacent strings are joined, and
+//! the expressions in f-strings are read as well.
 
-use super::super::facts::HOLE;
+use super::super::facts::PLACEHOLDER;
 
-/// Deeper in f-strings nothing is looked for.
+/// Nesting of f-strings; deeper ones are not read.
 const MAX_NESTING: usize = 4;
+
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Token {
     Name(String),
@@ -39,7 +40,7 @@ impl Line {
         matches!(self.tokens.get(at), Some((Token::Other(other), _)) if *other == c)
     }
 
-    pub(super) fn number(&self, at: usize) -> usize {
+    pub(super) fn line_number(&self, at: usize) -> usize {
         self.tokens.get(at).map_or(0, |(_, line)| *line)
     }
 }
@@ -54,7 +55,7 @@ pub(super) fn lines(source: &str) -> Vec<Line> {
     let mut lexer = Lexer {
         chars: &chars,
         at: 0,
-        number: 1,
+        line_number: 1,
         nesting: 0,
     };
     let mut lines = Vec::new();
@@ -70,7 +71,7 @@ pub(super) fn lines(source: &str) -> Vec<Line> {
 struct Lexer<'a> {
     chars: &'a [char],
     at: usize,
-    number: usize,
+    line_number: usize,
     nesting: usize,
 }
 
@@ -82,7 +83,7 @@ impl Lexer<'_> {
     fn step(&mut self) -> Option<char> {
         let c = self.peek(0)?;
         self.at += 1;
-        self.number += usize::from(c == '\n');
+        self.line_number += usize::from(c == '\n');
         Some(c)
     }
 
@@ -105,7 +106,7 @@ impl Lexer<'_> {
                         self.step();
                     }
                 }
-                // A line that goes on.
+                // A line continuation.
                 '\\' => {
                     self.step();
                     if self.peek(0) == Some('\r') {
@@ -124,7 +125,7 @@ impl Lexer<'_> {
                         ')' | ']' | '}' => depth = depth.saturating_sub(1),
                         _ => {}
                     }
-                    line.tokens.push((Token::Other(c), self.number));
+                    line.tokens.push((Token::Other(c), self.line_number));
                     self.step();
                 }
             }
@@ -133,7 +134,7 @@ impl Lexer<'_> {
     }
 
     fn word(&mut self, line: &mut Line) {
-        let (start, number) = (self.at, self.number);
+        let (start, line_number) = (self.at, self.line_number);
         while self
             .peek(0)
             .is_some_and(|c| c.is_alphanumeric() || c == '_')
@@ -146,11 +147,11 @@ impl Lexer<'_> {
         if is_prefix && matches!(self.peek(0), Some('"' | '\'')) {
             return self.string(line, &prefix);
         }
-        line.tokens.push((Token::Name(word), number));
+        line.tokens.push((Token::Name(word), line_number));
     }
 
     fn string(&mut self, line: &mut Line, prefix: &str) {
-        let (formatted, number) = (prefix.contains(['f', 't']), self.number);
+        let (formatted, line_number) = (prefix.contains(['f', 't']), self.line_number);
         let Some(quote) = self.step() else { return };
         let triple = self.peek(0) == Some(quote) && self.peek(1) == Some(quote);
         if triple {
@@ -171,7 +172,7 @@ impl Lexer<'_> {
             self.step();
             match c {
                 '\\' => {
-                    // The line after a backslash belongs to the string; other escapes do not matter here.
+                    // A backslash at the end of a line continues the string; other escapes do not matter here.
                     if let Some(next) = self.step().filter(|c| *c != '\n') {
                         text.extend([c, next]);
                     }
@@ -182,12 +183,12 @@ impl Lexer<'_> {
                 }
                 '{' if formatted => {
                     inner.extend(self.expression());
-                    text.push(HOLE);
+                    text.push(PLACEHOLDER);
                 }
                 c => text.push(c),
             }
         }
-        // Strings beside each other are one.
+        // Adjacent strings are one string.
         let joined = match line.tokens.last_mut() {
             Some((Token::Text(before), _)) if inner.is_empty() => {
                 before.push_str(&text);
@@ -196,19 +197,19 @@ impl Lexer<'_> {
             _ => false,
         };
         if !joined {
-            line.tokens.push((Token::Text(text), number));
+            line.tokens.push((Token::Text(text), line_number));
         }
         if !inner.is_empty() {
-            // Between brackets of its own, so that nothing around it is taken for a part of it.
-            line.tokens.push((Token::Other('{'), number));
+            // In brackets, so that the tokens around it are not mistaken for a part of it.
+            line.tokens.push((Token::Other('{'), line_number));
             line.tokens.extend(inner);
-            line.tokens.push((Token::Other('}'), number));
+            line.tokens.push((Token::Other('}'), line_number));
         }
     }
 
-    /// What stands between the braces of a formatted string, the closing one included.
+    /// The expression between the braces of an f-string, up to and including the closing brace.
     fn expression(&mut self) -> Vec<(Token, usize)> {
-        let (start, number) = (self.at, self.number);
+        let (start, line_number) = (self.at, self.line_number);
         let (mut depth, mut quote) = (1usize, None);
         while let Some(c) = self.step() {
             match (quote, c) {
@@ -230,7 +231,7 @@ impl Lexer<'_> {
         let mut lexer = Lexer {
             chars: &self.chars[start..end],
             at: 0,
-            number,
+            line_number,
             nesting: self.nesting + 1,
         };
         let mut tokens = Vec::new();

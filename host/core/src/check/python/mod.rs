@@ -1,22 +1,23 @@
-//! Reads Python: what its lines say of imports, addresses, commands, variables.
+//! Reads Python: imports, URLs, commands and environment variables.
 //!
-//! It is a lexer and no parser: strings, comments, brackets and indentation are told apart, and short
-//! sequences of tokens are recognised. What a program computes stays unknown, and is reported so.
+//! It is a lexer, not a parser: it distinguishes strings, comments, brackets and indentation, and recognises short
+//! sequences of tokens. What a program computes is unknown, and is reported as such.
 
 mod lexer;
 
 use super::facts::{Facts, first_word, is_one_of};
 use lexer::{Line, Token, lines};
-/// Modules whose use is the use of the network.
+
+/// Modules that use the network.
 const NETWORK: &str = "\
     urllib.request http.client requests httpx aiohttp urllib3 websocket websockets smtplib imaplib \
     poplib ftplib xmlrpc paramiko boto3 openai anthropic feedparser tweepy slack_sdk google \
     telnetlib";
 
-/// More variables that may name a command are not looked up.
+/// Variables that are looked up because they may name a command.
 const MAX_LOOKUPS: usize = 50;
 
-/// What a Python source tells.
+/// The facts of a Python source.
 pub(super) fn facts(source: &str) -> Facts {
     let lines = lines(source);
     let mut facts = Facts::default();
@@ -33,7 +34,7 @@ pub(super) fn facts(source: &str) -> Facts {
     facts
 }
 
-/// A `try` whose end has not been seen.
+/// A `try` that has not ended yet.
 struct Try {
     indent: usize,
     first: usize,
@@ -50,10 +51,10 @@ fn imports(lines: &[Line], facts: &mut Facts) {
             types_only = None;
         }
         let first = line.name(0).unwrap_or_default();
-        let goes_on = matches!(first, "except" | "else" | "finally");
+        let continues = matches!(first, "except" | "else" | "finally");
         while open
             .last()
-            .is_some_and(|t| t.indent > line.indent || (t.indent == line.indent && !goes_on))
+            .is_some_and(|t| t.indent > line.indent || (t.indent == line.indent && !continues))
         {
             open.pop();
         }
@@ -82,8 +83,8 @@ fn imports(lines: &[Line], facts: &mut Facts) {
             statements(line, &mut all);
         }
     }
-    for (name, number, optional) in all {
-        facts.import(&name, number, optional);
+    for (name, line_number, optional) in all {
+        facts.import(&name, line_number, optional);
     }
 }
 
@@ -119,7 +120,7 @@ fn statements(line: &Line, all: &mut Vec<(String, usize, bool)>) {
             Token::Name(word) if was_start && word == "from" => from(line, at + 1, all),
             Token::Name(word) if word == "import_module" || word == "__import__" => {
                 if let (true, Some(name)) = (line.is(at + 1, '('), line.text(at + 2)) {
-                    all.push((name.to_owned(), line.number(at), false));
+                    all.push((name.to_owned(), line.line_number(at), false));
                 }
             }
             _ => {}
@@ -133,7 +134,7 @@ fn import(line: &Line, mut at: usize, all: &mut Vec<(String, usize, bool)>) {
         if name.is_empty() {
             return;
         }
-        all.push((name, line.number(at), false));
+        all.push((name, line.line_number(at), false));
         at = next;
         if line.name(at) == Some("as") {
             at += 2;
@@ -146,7 +147,7 @@ fn import(line: &Line, mut at: usize, all: &mut Vec<(String, usize, bool)>) {
 }
 
 fn from(line: &Line, mut at: usize, all: &mut Vec<(String, usize, bool)>) {
-    let number = line.number(at);
+    let line_number = line.line_number(at);
     let mut dots = String::new();
     while line.is(at, '.') {
         dots.push('.');
@@ -161,14 +162,14 @@ fn from(line: &Line, mut at: usize, all: &mut Vec<(String, usize, bool)>) {
         return;
     }
     if !name.is_empty() {
-        all.push((format!("{dots}{name}"), number, false));
+        all.push((format!("{dots}{name}"), line_number, false));
         // `from urllib import request` is `import urllib.request`.
         if dots.is_empty() && ["urllib", "http"].contains(&name.as_str()) {
             let names = (next + 1..line.tokens.len()).filter_map(|at| line.name(at));
             all.extend(
                 names
                     .filter(|part| ["request", "client", "server"].contains(part))
-                    .map(|part| (format!("{name}.{part}"), number, false)),
+                    .map(|part| (format!("{name}.{part}"), line_number, false)),
             );
         }
         return;
@@ -178,7 +179,7 @@ fn from(line: &Line, mut at: usize, all: &mut Vec<(String, usize, bool)>) {
             .name(at)
             .filter(|_| line.name(at.wrapping_sub(1)) != Some("as"));
         if let Some(name) = named.filter(|name| *name != "as") {
-            all.push((format!("{dots}{name}"), number, false));
+            all.push((format!("{dots}{name}"), line_number, false));
         }
     }
 }
@@ -197,9 +198,9 @@ fn dotted(line: &Line, mut at: usize) -> (String, usize) {
     (name, at)
 }
 
-/// Addresses, commands and variables of one logical line.
+/// URLs, commands and environment variables of one logical line.
 fn uses(line: &Line, lines: &[Line], facts: &mut Facts) {
-    // A string that stands alone is a comment.
+    // A line that consists of a string is a comment.
     let comment = line
         .tokens
         .iter()
@@ -207,15 +208,15 @@ fn uses(line: &Line, lines: &[Line], facts: &mut Facts) {
     if comment {
         return;
     }
-    for (at, (token, number)) in line.tokens.iter().enumerate() {
+    for (at, (token, line_number)) in line.tokens.iter().enumerate() {
         let name = match token {
             Token::Text(text) => {
-                facts.urls(text, *number);
+                facts.urls(text, *line_number);
                 let (after, next) = (line.name(at + 1), line.name(at + 2));
-                let asks = after == Some("in") || (after == Some("not") && next == Some("in"));
+                let tests = after == Some("in") || (after == Some("not") && next == Some("in"));
                 let rest = at + 1..(at + 6).min(line.tokens.len());
-                if asks && rest.into_iter().any(|at| line.name(at) == Some("environ")) {
-                    facts.env(text, *number);
+                if tests && rest.into_iter().any(|at| line.name(at) == Some("environ")) {
+                    facts.env(text, *line_number);
                 }
                 continue;
             }
@@ -227,28 +228,30 @@ fn uses(line: &Line, lines: &[Line], facts: &mut Facts) {
                 let sets = line.is(at + 3, ']') && line.is(at + 4, '=') && !line.is(at + 5, '=');
                 match line.text(at + 2) {
                     Some(text) if sets => facts.set.push(text.to_owned()),
-                    Some(text) => facts.env(text, *number),
+                    Some(text) => facts.env(text, *line_number),
                     None => {}
                 }
             }
             "environ" if line.is(at + 1, '.') && line.is(at + 3, '(') => {
                 let reads = matches!(line.name(at + 2), Some("get" | "pop"));
                 if let (true, Some(text)) = (reads, line.text(at + 4)) {
-                    facts.env(text, *number);
+                    facts.env(text, *line_number);
                 }
             }
             "getenv" if line.is(at + 1, '(') => {
                 if let Some(text) = line.text(at + 2) {
-                    facts.env(text, *number);
+                    facts.env(text, *line_number);
                 }
             }
-            "path" if at >= 2 && line.name(at - 2) == Some("sys") => facts.moves_path = true,
+            "path" if at >= 2 && line.name(at - 2) == Some("sys") => {
+                facts.changes_search_path = true
+            }
             _ => command(line, at, name, lines, facts),
         }
     }
 }
 
-/// Functions that start a program, by the module they are called on.
+/// Whether a function starts a program, given the module it is called on.
 fn starts_program(line: &Line, at: usize, name: &str) -> bool {
     let on = |module: &str| at >= 2 && line.is(at - 1, '.') && line.name(at - 2) == Some(module);
     match name {
@@ -274,12 +277,12 @@ fn command(line: &Line, at: usize, name: &str, lines: &[Line], facts: &mut Facts
     {
         return;
     }
-    let number = line.number(at);
+    let line_number = line.line_number(at);
     match program(line, at + 2) {
-        Program::Named(word) => facts.command(&word, number),
+        Program::Named(word) => facts.command(&word, line_number),
         Program::Variable(variable) if facts.lookups < MAX_LOOKUPS => {
             facts.lookups += 1;
-            // `command = ["git", …]` somewhere else in the file.
+            // `command = ["git", …]` elsewhere in the file.
             let assigned = lines.iter().find_map(|line| {
                 let here = line.name(0) == Some(variable.as_str()) && line.is(1, '=');
                 match here.then(|| program(line, 2)) {
@@ -287,9 +290,9 @@ fn command(line: &Line, at: usize, name: &str, lines: &[Line], facts: &mut Facts
                     _ => None,
                 }
             });
-            facts.command(&assigned.unwrap_or_default(), number);
+            facts.command(&assigned.unwrap_or_default(), line_number);
         }
-        _ => facts.command("", number),
+        _ => facts.command("", line_number),
     }
 }
 
@@ -299,7 +302,7 @@ enum Program {
     Unknown,
 }
 
-/// The program that an argument names: a text, the first text of a list, this interpreter.
+/// The program that an argument names: a string, the first string of a list, or this interpreter.
 fn program(line: &Line, at: usize) -> Program {
     let at = if line.is(at, '[') || line.is(at, '(') {
         at + 1
@@ -334,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn imports_are_found_where_they_stand_and_not_in_strings_or_comments() {
+    fn imports_are_found_in_code_but_not_in_strings_or_comments() {
         let source = "\"\"\"import a\n\nimport b\n\"\"\"\nimport os, sys as s; import json\nfrom x.y import (\n  z,\n)\n# import c\ntext = 'import d'\ntext = '''\nimport e\n'''\nif True: import f\nfrom . import sibling\nfrom ..up import g\nimportlib.import_module('h')\nx = {'a':\n import_of_no_kind}\nfrom urllib import request\n";
         assert_eq!(
             imported(source),
@@ -354,13 +357,13 @@ mod tests {
     }
 
     #[test]
-    fn an_import_that_is_caught_is_optional_and_one_for_types_is_none() {
+    fn an_import_in_a_try_is_optional_and_one_for_types_is_ignored() {
         let source = "try:\n    import yaml\nexcept ImportError:\n    import simple\ntry: import b\nexcept: pass\ntry:\n    import c\nexcept ValueError:\n    pass\nif TYPE_CHECKING:\n    import d\nimport e\ntry:\n    x()\nexcept ImportError:\n    pass\ndef f():\n    try:\n        import g\n    except (KeyError, ModuleNotFoundError) as e:\n        pass\nimport b\n";
         assert_eq!(imported(source), ["yaml?", "simple", "b", "c", "e", "g?"]);
     }
 
     #[test]
-    fn variables_are_found_and_those_that_are_set_are_not() {
+    fn variables_that_are_read_are_found_but_not_those_that_are_set() {
         let facts = facts(
             "import os\na = os.environ['A']\nb = os.environ.get('B', '')\nc = os.getenv(\"C\")\nos.environ['D'] = '1'\nif 'E' in os.environ: pass\nx = f\"{os.environ['F']} {y}\"\n# os.getenv('G')\ns = \"os.getenv('H')\"\nif 'I' not in os.environ:\n  pass\n",
         );
@@ -369,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_are_found_and_what_cannot_be_told_is_said() {
+    fn commands_are_found_and_computed_ones_are_unnamed() {
         let facts = facts(
             "import subprocess, os\nsubprocess.run(['git', 'log'])\nos.system('ls -l | wc')\ncmd = ['ffmpeg', '-i']\nsubprocess.Popen(cmd)\nsubprocess.check_output([sys.executable, '-m', 'x'])\nasyncio.run(main())\nsubprocess.call(make())\ndef run(x): pass\nsubprocess.run('FOO=1 /usr/bin/make all', shell=True)\n",
         );
@@ -378,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_come_from_addresses_in_code() {
+    fn hosts_come_from_urls_in_code() {
         let facts = facts(
             "\"\"\"See https://docs.python.org/3\"\"\"\nimport requests\nA = 'https://api.github.com/x'\nB = f'https://{region}.api.acme.io:8443/{x}'\nC = f'https://{host}/x'\nD = 'http://www.w3.org/2000/svg'\nE = ('https://a.'\n     'b.dev/')\n",
         );

@@ -1,27 +1,27 @@
-//! Reads bash: the commands in the places of commands, the variables that the script does not set.
+//! Reads bash: the commands it starts, and the variables that it reads but does not set.
 //!
-//! bash cannot be parsed without running it; this reads words, quotes, comments, here-documents and
-//! substitutions, and takes a word for a command where one may stand.
+//! bash cannot be parsed without running it. This reads words, quotes, comments, here-documents and substitutions, and
+//! takes a word as a command where the grammar allows one.
 
 mod tables;
 mod words;
 
 use super::facts::{Facts, is_one_of};
 use std::collections::{BTreeMap, BTreeSet};
-use tables::{BEFORE_COMMAND, BUILTINS, COMMON, MORE_BUILTINS, SET};
+use tables::{BEFORE_COMMAND, BUILTINS, COMMON, PRESET};
 
-/// What a bash script tells.
+/// The facts of a bash script.
 pub(super) fn facts(source: &str) -> Facts {
     let chars: Vec<char> = source.chars().collect();
     let mut reader = Reader {
         chars: &chars,
         at: 0,
-        number: 1,
+        line_number: 1,
         facts: Facts::default(),
         read: BTreeMap::new(),
         set: BTreeSet::new(),
         functions: Vec::new(),
-        documents: Vec::new(),
+        here_documents: Vec::new(),
     };
     reader.commands(None, 0);
     let Reader {
@@ -34,9 +34,9 @@ pub(super) fn facts(source: &str) -> Facts {
     for name in &functions {
         facts.commands.remove(name);
     }
-    let ours = |name: &str| name.starts_with("BASH_") || is_one_of(name, SET);
+    let is_preset = |name: &str| name.starts_with("BASH_") || is_one_of(name, PRESET);
     for (name, line) in read {
-        if !ours(&name) && !set.contains(&name) {
+        if !is_preset(&name) && !set.contains(&name) {
             facts.env(&name, line);
         }
     }
@@ -50,16 +50,16 @@ pub(super) fn facts(source: &str) -> Facts {
 struct Reader<'a> {
     chars: &'a [char],
     at: usize,
-    number: usize,
+    line_number: usize,
     facts: Facts,
     read: BTreeMap<String, usize>,
     set: BTreeSet<String>,
     functions: Vec<String>,
-    /// The ends of here-documents that start after this line, and whether tabs before them are cut.
-    documents: Vec<(String, bool)>,
+    /// Delimiters of the here-documents that start after this line, and whether leading tabs are stripped.
+    here_documents: Vec<(String, bool)>,
 }
 
-/// Substitutions nested deeper are not looked into.
+/// Nesting of substitutions; deeper ones are not read.
 const MAX_NESTING: usize = 24;
 
 impl Reader<'_> {
@@ -70,18 +70,18 @@ impl Reader<'_> {
     fn step(&mut self) -> Option<char> {
         let c = self.peek(0)?;
         self.at += 1;
-        self.number += usize::from(c == '\n');
+        self.line_number += usize::from(c == '\n');
         Some(c)
     }
 
     /// Reads commands up to `end`, or to the end of the source.
     fn commands(&mut self, end: Option<char>, nesting: usize) {
-        let mut place = Place::Command;
+        let mut role = Role::Command;
         let mut cases = 0usize;
         let mut parens = 0usize;
         while let Some(c) = self.peek(0) {
             if Some(c) == end
-                && (c != ')' || (parens == 0 && !(cases > 0 && place == Place::Pattern)))
+                && (c != ')' || (parens == 0 && !(cases > 0 && role == Role::Pattern)))
             {
                 self.step();
                 return;
@@ -89,9 +89,9 @@ impl Reader<'_> {
             match c {
                 '\n' => {
                     self.step();
-                    self.skip_documents();
-                    if place != Place::Pattern {
-                        place = Place::Command;
+                    self.skip_here_documents();
+                    if role != Role::Pattern {
+                        role = Role::Command;
                     }
                 }
                 ' ' | '\t' | '\r' => {
@@ -101,39 +101,39 @@ impl Reader<'_> {
                 ';' | '&' | '|' => {
                     let double = c == ';' && self.peek(1) == Some(';');
                     self.step();
-                    if place != Place::Pattern {
-                        place = Place::Command;
+                    if role != Role::Pattern {
+                        role = Role::Command;
                     }
                     if double && cases > 0 {
                         while self.peek(0).is_some_and(|c| c == ';' || c == '&') {
                             self.step();
                         }
-                        place = Place::Pattern;
+                        role = Role::Pattern;
                     }
                 }
                 '(' => {
                     self.step();
-                    // `name()` defines a function, `((` computes, `(` opens a shell of its own.
-                    if self.peek(0) == Some('(') && place == Place::Command {
+                    // `name()` defines a function, `((` computes, `(` opens a subshell.
+                    if self.peek(0) == Some('(') && role == Role::Command {
                         self.arithmetic();
-                        place = Place::Argument;
-                    } else if place != Place::Pattern {
+                        role = Role::Argument;
+                    } else if role != Role::Pattern {
                         parens += 1;
-                        place = Place::Command;
+                        role = Role::Command;
                     }
                 }
                 ')' => {
                     self.step();
-                    match place {
-                        Place::Pattern => place = Place::Command,
+                    match role {
+                        Role::Pattern => role = Role::Command,
                         _ => {
                             parens = parens.saturating_sub(1);
-                            place = Place::Argument;
+                            role = Role::Argument;
                         }
                     }
                 }
                 '<' if self.peek(1) == Some('<') && self.peek(2) != Some('<') => {
-                    self.document(nesting)
+                    self.here_document(nesting)
                 }
                 '<' | '>' => {
                     let substitutes = self.peek(1) == Some('(');
@@ -152,64 +152,64 @@ impl Reader<'_> {
                     }
                 }
                 _ => {
-                    let number = self.number;
+                    let line_number = self.line_number;
                     let word = self.word(nesting);
-                    place = self.take(&word, number, place, &mut cases);
+                    role = self.take(&word, line_number, role, &mut cases);
                 }
             }
         }
     }
 
-    /// Takes a word at its place; returns the place of the next one.
-    fn take(&mut self, word: &Word, number: usize, place: Place, cases: &mut usize) -> Place {
+    /// Handles a word in its role. Returns the role of the next word.
+    fn take(&mut self, word: &Word, line_number: usize, role: Role, cases: &mut usize) -> Role {
         let text = word.text.as_str();
-        match place {
-            Place::Pattern if text == "esac" && !word.quoted => {
+        match role {
+            Role::Pattern if text == "esac" && !word.quoted => {
                 *cases = cases.saturating_sub(1);
-                return Place::Argument;
+                return Role::Argument;
             }
-            Place::Pattern => return Place::Pattern,
-            Place::Command => {}
-            Place::Argument => {
-                self.facts.urls(text, number);
-                return Place::Argument;
+            Role::Pattern => return Role::Pattern,
+            Role::Command => {}
+            Role::Argument => {
+                self.facts.urls(text, line_number);
+                return Role::Argument;
             }
-            Place::Name => {
+            Role::Name => {
                 self.names(text);
-                return Place::Name;
+                return Role::Name;
             }
-            Place::CaseWord => {
+            Role::CaseWord => {
                 return match text {
-                    "in" => Place::Pattern,
-                    _ => Place::CaseWord,
+                    "in" => Role::Pattern,
+                    _ => Role::CaseWord,
                 };
             }
         }
         if word.quoted && word.opaque {
-            return Place::Argument;
+            return Role::Argument;
         }
         if let Some(name) = assigned(text) {
             self.set.insert(name.to_owned());
-            self.facts.urls(text, number);
-            return Place::Command;
+            self.facts.urls(text, line_number);
+            return Role::Command;
         }
         match text {
             "case" => {
                 *cases += 1;
-                return Place::CaseWord;
+                return Role::CaseWord;
             }
             "esac" => {
                 *cases = cases.saturating_sub(1);
-                return Place::Argument;
+                return Role::Argument;
             }
             "for" | "select" | "read" | "local" | "declare" | "typeset" | "readonly" | "export"
-            | "mapfile" | "readarray" | "getopts" | "unset" => return Place::Name,
+            | "mapfile" | "readarray" | "getopts" | "unset" => return Role::Name,
             "function" => {
                 let name = self.next_word();
                 self.functions.push(name);
-                return Place::Argument;
+                return Role::Argument;
             }
-            _ if is_one_of(text, BEFORE_COMMAND) => return Place::Command,
+            _ if is_one_of(text, BEFORE_COMMAND) => return Role::Command,
             _ => {}
         }
         let rest = &self.chars[self.at..];
@@ -217,16 +217,16 @@ impl Reader<'_> {
         if rest.get(space) == Some(&'(') && rest.get(space + 1) == Some(&')') {
             self.functions.push(text.to_owned());
             self.at += space + 2;
-            return Place::Command;
+            return Role::Command;
         }
-        let builtin = is_one_of(text, BUILTINS) || is_one_of(text, MORE_BUILTINS);
+        let builtin = is_one_of(text, BUILTINS);
         let mut letters = text.chars();
         let plausible = letters.next().is_some_and(|c| c.is_ascii_alphanumeric())
             && letters.all(|c| c.is_ascii_alphanumeric() || "-_.+".contains(c));
         if plausible && !word.opaque && !builtin && !is_one_of(text, COMMON) {
-            self.facts.command(text, number);
+            self.facts.command(text, line_number);
         }
-        Place::Argument
+        Role::Argument
     }
 
     /// The names in `read a b`, `local x=1`, `for x in …`.
@@ -248,12 +248,13 @@ impl Reader<'_> {
     }
 }
 
+/// What a word is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// A command may stand here.
+enum Role {
+    /// A command, or what may come before one.
     Command,
     Argument,
-    /// Names of variables that are set.
+    /// The name of a variable that is set.
     Name,
     /// Between `case` and `in`.
     CaseWord,
@@ -265,7 +266,7 @@ enum Place {
 struct Word {
     text: String,
     quoted: bool,
-    /// A part of it is known only when it runs.
+    /// Whether a part of it is known only at run time.
     opaque: bool,
 }
 

@@ -1,6 +1,6 @@
-//! The words of bash: quotes, substitutions, lists and here-documents.
+//! Reads the words of bash: quotes, substitutions, arrays and here-documents.
 
-use super::super::facts::HOLE;
+use super::super::facts::PLACEHOLDER;
 use super::{MAX_NESTING, Reader, Word};
 
 impl Reader<'_> {
@@ -15,10 +15,10 @@ impl Reader<'_> {
         while let Some(c) = self.peek(0) {
             match c {
                 ' ' | '\t' | '\n' | '\r' | ';' | '&' | '|' | '(' | ')' | '<' | '>' => {
-                    // `x=(…)` is a list, not a shell of its own.
+                    // `x=(…)` is an array, not a subshell.
                     if c == '(' && word.text.ends_with('=') {
                         self.step();
-                        self.list(nesting);
+                        self.array(nesting);
                         continue;
                     }
                     break;
@@ -52,7 +52,7 @@ impl Reader<'_> {
             }
         }
         if word.text.is_empty() && !word.quoted && !word.opaque {
-            // Whatever stands here, the reading goes on.
+            // Always make progress.
             word.text.extend(self.step());
         }
         word
@@ -91,7 +91,7 @@ impl Reader<'_> {
         }
     }
 
-    fn list(&mut self, nesting: usize) {
+    fn array(&mut self, nesting: usize) {
         if nesting >= MAX_NESTING {
             return;
         }
@@ -106,9 +106,9 @@ impl Reader<'_> {
                     self.step();
                 }
                 _ => {
-                    let number = self.number;
+                    let line_number = self.line_number;
                     let word = self.word(nesting + 1);
-                    self.facts.urls(&word.text, number);
+                    self.facts.urls(&word.text, line_number);
                 }
             }
         }
@@ -116,10 +116,10 @@ impl Reader<'_> {
 
     /// `$x`, `${x…}`, `$(…)`, `$((…))`.
     fn dollar(&mut self, word: &mut Word, nesting: usize) {
-        let number = self.number;
+        let line_number = self.line_number;
         self.step();
         word.opaque = true;
-        word.text.push(HOLE);
+        word.text.push(PLACEHOLDER);
         match self.peek(0) {
             Some('(') if self.peek(1) == Some('(') => {
                 self.step();
@@ -136,7 +136,7 @@ impl Reader<'_> {
                     self.step();
                 }
                 let name = self.identifier();
-                self.reads(&name, number);
+                self.reads(&name, line_number);
                 if nesting >= MAX_NESTING {
                     self.at = start;
                     while self.step().is_some_and(|c| c != '}') {}
@@ -164,13 +164,13 @@ impl Reader<'_> {
                         }
                     }
                 }
-                // `${X:=default}` sets it, too; a default may be an address.
-                self.facts.urls(&rest.text, number);
+                // A default may be a URL.
+                self.facts.urls(&rest.text, line_number);
             }
             Some('\'') => {}
             Some(c) if c.is_ascii_alphabetic() || c == '_' => {
                 let name = self.identifier();
-                self.reads(&name, number);
+                self.reads(&name, line_number);
             }
             Some(c) if c.is_ascii_digit() || "@*#?$!-".contains(c) => {
                 self.step();
@@ -191,16 +191,16 @@ impl Reader<'_> {
         name
     }
 
-    fn reads(&mut self, name: &str, number: usize) {
+    fn reads(&mut self, name: &str, line_number: usize) {
         let upper = name
             .chars()
             .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
         if upper && name.chars().any(|c| c.is_ascii_uppercase()) && self.read.len() < 1000 {
-            self.read.entry(name.to_owned()).or_insert(number);
+            self.read.entry(name.to_owned()).or_insert(line_number);
         }
     }
 
-    /// To the end of `((…))`; the first bracket has been read.
+    /// Skips to the end of `((…))`. The first parenthesis has been read.
     pub(super) fn arithmetic(&mut self) {
         let mut depth = 1usize;
         while let Some(c) = self.step() {
@@ -215,7 +215,7 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn document(&mut self, nesting: usize) {
+    pub(super) fn here_document(&mut self, nesting: usize) {
         self.at += 2;
         let tabs = self.peek(0) == Some('-');
         if tabs {
@@ -225,14 +225,14 @@ impl Reader<'_> {
             self.step();
         }
         let end = self.word(nesting.max(MAX_NESTING));
-        self.documents.push((end.text, tabs));
+        self.here_documents.push((end.text, tabs));
     }
 
-    pub(super) fn skip_documents(&mut self) {
-        for (end, tabs) in std::mem::take(&mut self.documents) {
+    pub(super) fn skip_here_documents(&mut self) {
+        for (end, tabs) in std::mem::take(&mut self.here_documents) {
             while self.at < self.chars.len() {
                 let start = self.at;
-                let number = self.number;
+                let line_number = self.line_number;
                 self.rest_of_line();
                 let line: String = self.chars[start..self.at].iter().collect();
                 self.step();
@@ -244,7 +244,7 @@ impl Reader<'_> {
                 if bare.trim_end_matches('\r') == end {
                     break;
                 }
-                self.facts.urls(&line, number);
+                self.facts.urls(&line, line_number);
             }
         }
     }

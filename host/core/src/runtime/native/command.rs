@@ -1,26 +1,28 @@
-//! What the kernel takes as a command line.
+//! The kernel's limits on a command line.
 
 use crate::decision::{Check, Permit, Refusal};
 use crate::limits::show_bytes;
 use crate::runtime::environment::environment;
 use rustix::process::{Resource, getrlimit};
 
-/// What the kernel counts for each argument and variable besides its bytes.
+/// What the kernel counts for each argument and variable in addition to its bytes.
 const POINTER: u64 = size_of::<usize>() as u64;
-/// Bytes of one argument or variable, with the one that ends it; where pages are larger, it may be longer.
-const LONGEST: u64 = 128 << 10;
-/// What every command line has room for, and what none has.
-const LEAST: u64 = 128 << 10;
-const MOST: u64 = 6 << 20;
-/// For the interpreter, the script, and a scratch directory of any name.
-const OWN: u64 = 16 << 10;
+/// The kernel's limit for one argument or variable, including the final zero byte; where pages are
+/// larger, it is higher.
+const MAX_ARGUMENT: u64 = 128 << 10;
+/// The least and the most that the kernel allows for a whole command line.
+const MIN_TOTAL: u64 = 128 << 10;
+const MAX_TOTAL: u64 = 6 << 20;
+/// Reserved for the interpreter, the script, and a scratch directory of any name.
+const RESERVED: u64 = 16 << 10;
 
-/// Refuses arguments that the kernel hands to no program.
+/// Refuses arguments that the kernel would not pass to a program.
 pub(super) fn check(permit: &Permit) -> Result<(), Refusal> {
     let too_large = |what: &str, bytes: u64, most: u64| {
         let most = show_bytes(most);
         let message = format!(
-            "arguments too large: {what} of {bytes} bytes, at most {most} for a native script"
+            "arguments or variables too large: {what} {bytes} bytes, and a native script can get at \
+             most {most}"
         );
         Err(Refusal::new(Check::Request, message)
             .hint("pass large data as input or as a file in the workspace"))
@@ -31,14 +33,14 @@ pub(super) fn check(permit: &Permit) -> Result<(), Refusal> {
         .map(|(name, value)| name.len() + 1 + value.len());
     let lengths = permit.args.iter().map(String::len).chain(variables);
     let lengths: Vec<u64> = lengths.map(|length| length as u64).collect();
-    if let Some(bytes) = lengths.iter().find(|length| **length >= LONGEST) {
-        return too_large("one", *bytes, LONGEST - 1);
+    if let Some(bytes) = lengths.iter().find(|length| **length >= MAX_ARGUMENT) {
+        return too_large("one has", *bytes, MAX_ARGUMENT - 1);
     }
-    let room = getrlimit(Resource::Stack).current.unwrap_or(u64::MAX) / 4;
-    let room = room.clamp(LEAST, MOST) - OWN;
+    let budget = getrlimit(Resource::Stack).current.unwrap_or(u64::MAX) / 4;
+    let budget = budget.clamp(MIN_TOTAL, MAX_TOTAL) - RESERVED;
     let bytes: u64 = lengths.iter().map(|length| length + 1 + POINTER).sum();
-    match bytes > room {
-        true => too_large("a command line", bytes, room),
+    match bytes > budget {
+        true => too_large("all together have", bytes, budget),
         false => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! Where the interpreters of this machine are.
+//! Finds the interpreters of this machine.
 
 use crate::programs;
 use crate::skill::Language;
@@ -13,7 +13,7 @@ pub(super) const LANGUAGES: [Language; 5] = [
     Language::JavaScript,
 ];
 
-/// The interpreter of a language, if it is where every program can see it.
+/// The interpreter of a language, if it is where every confined program can see it.
 pub(super) fn find(language: Language) -> Option<PathBuf> {
     match language {
         Language::JavaScript => programs::find(&["node", "nodejs"]),

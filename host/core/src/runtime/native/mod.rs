@@ -1,22 +1,22 @@
-//! Scripts in interpreters of this machine, confined by the kernel.
+//! Runs scripts in interpreters of this machine, confined by the kernel.
 //!
 //! Bash, Ruby and Perl run here, and Python and JavaScript if a script needs packages that only exist
-//! for this machine. How well a script can be held depends on the machine, so it is tried before the
-//! first one, and every outcome says what held it.
+//! for this machine. How well a script can be confined depends on the machine, so the machine is
+//! probed before the first script, and every outcome names the layers.
 
 mod command;
 mod interpreter;
-mod places;
+mod mounts;
 mod pump;
 
 use super::{BoxFuture, Ended, Live, Runtime};
-use crate::decision::{Check, Checked, Permit, Refusal, Runs};
+use crate::decision::{Check, Checked, Permit, Refusal, RunsIn};
 use crate::error::Error;
 use crate::files::{plain, show};
 use crate::grant::Grant;
 use crate::limits::{Limits, show_bytes, show_duration};
-use crate::outcome::{Enforcement, Hold, Isolation, Status, Usage, signal_name};
-use crate::policy::Native as Demand;
+use crate::outcome::{Enforcement, Isolation, LimitEnforcement, Status, Usage, signal_name};
+use crate::policy::NativeMode;
 use crate::request::Tier;
 use crate::runtime::Stream;
 use crate::runtime::cache::Cache;
@@ -24,42 +24,41 @@ use crate::runtime::environment::{environment, scratch_path};
 use crate::runtime::output::{Kept, Output};
 use crate::runtime::scratch::{Scratch, Scratches};
 use crate::skill::Language;
-use places::Places;
+use mounts::MountPlan;
 use pump::{feed, pump};
 use skillrun_confine::{
-    Appeared, Backend, Confinement, End, Fate, Job, Place, Script, Stopped, Unable, Unavailable,
+    Appeared, Backend, ConfineError, Confinement, End, Fate, Job, NoBackendError, Script, Stopped,
 };
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::OnceLock;
 use std::time::Duration;
 use tokio::sync::Semaphore;
 
-/// How long output that nobody takes is waited for after the end of a script that was stopped.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+/// How long to wait for unread output after a script was stopped.
+const LAST_OUTPUT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Interpreters of this machine.
 pub(crate) struct Native {
-    sealed: Vec<PathBuf>,
+    protected: Vec<PathBuf>,
     cache: Cache,
     log: Vec<PathBuf>,
     scratches: Scratches,
-    confinement: OnceLock<Result<Confinement, Unavailable>>,
-    /// One for each script that may run at once.
-    free: Semaphore,
-    /// Whether many scripts will run, so that work done ahead pays.
-    ahead: bool,
+    confinement: OnceLock<Result<Confinement, NoBackendError>>,
+    /// The free slots.
+    slots: Semaphore,
+    /// Whether many scripts will run, so that a spare supervisor pays off.
+    keeps_spare: bool,
 }
 
-/// What a machine offers to native scripts.
+/// What this machine offers to native scripts.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct NativeState {
-    /// How scripts are held: `namespaces`, `landlock`, or nothing if they cannot be.
+    /// How scripts are confined: `namespaces`, `landlock`, or nothing if they cannot be.
     pub backend: Option<&'static str>,
-    /// The layers that held a trial, and how firmly.
+    /// The layers and the enforcement of a probe.
     pub isolation: Option<Isolation>,
-    /// What stronger ways met, or all if none works.
+    /// Why stronger backends do not work, or all of them if none works.
     pub reasons: Vec<String>,
     /// The interpreters that are installed, by name and path.
     pub interpreters: Vec<(&'static str, PathBuf)>,
@@ -68,32 +67,32 @@ pub struct NativeState {
 }
 
 impl Native {
-    /// `sealed` are the places that no script may write, `cache` and the files of the audit log among them; `slots`
-    /// bounds how many scripts run at once.
+    /// `protected` are the protected paths, `cache` and the files of the audit log among them; `slots`
+    /// bounds how many scripts run at the same time.
     pub(crate) fn new(
-        sealed: Vec<PathBuf>,
+        protected: Vec<PathBuf>,
         cache: Cache,
         log: Vec<PathBuf>,
         slots: Option<u32>,
     ) -> Self {
-        let free = slots.map_or(Semaphore::MAX_PERMITS, |slots| slots as usize);
+        let count = slots.map_or(Semaphore::MAX_PERMITS, |slots| slots as usize);
         Self {
-            sealed,
+            protected,
             cache,
             log,
             scratches: Scratches::new(),
             confinement: OnceLock::new(),
-            free: Semaphore::new(free),
-            ahead: slots.is_some(),
+            slots: Semaphore::new(count),
+            keeps_spare: slots.is_some(),
         }
     }
 
-    /// The strongest way to hold a script that works here; tried once.
-    fn confinement(&self) -> Result<&Confinement, &Unavailable> {
+    /// The strongest backend that works here; probed once.
+    fn confinement(&self) -> Result<&Confinement, &NoBackendError> {
         let found = self.confinement.get_or_init(|| {
             let found = Confinement::find();
-            match self.ahead {
-                true => found.map(Confinement::ahead),
+            match self.keeps_spare {
+                true => found.map(Confinement::with_spare_supervisor),
                 false => found,
             }
         });
@@ -101,14 +100,15 @@ impl Native {
     }
 
     pub(crate) fn state(&self) -> NativeState {
-        let met = |(backend, unable): &(Backend, Unable)| format!("{}: {unable}", backend.word());
+        let line =
+            |(backend, error): &(Backend, ConfineError)| format!("{}: {error}", backend.word());
         let (backend, isolation, reasons) = match self.confinement() {
             Ok(found) => (
                 Some(found.backend().word()),
-                Some(isolation(found.trial())),
-                found.passed_over().iter().map(met).collect(),
+                Some(isolation(found.probe())),
+                found.rejected().iter().map(line).collect(),
             ),
-            Err(unavailable) => (None, None, unavailable.tried.iter().map(met).collect()),
+            Err(no_backend) => (None, None, no_backend.rejected.iter().map(line).collect()),
         };
         let (found, missing): (Vec<_>, Vec<_>) = interpreter::LANGUAGES
             .into_iter()
@@ -126,19 +126,23 @@ impl Native {
         }
     }
 
-    /// What a script sees. A cache that its workspace would lack is made before: another run may create
-    /// it at any time, and would be taken for the script.
-    fn places(&self, permit: &Permit, backend: Backend) -> Result<Places, Error> {
-        let mut places = Places::new(permit, &self.sealed);
-        if backend == Backend::Namespaces && places.lack(self.cache.folder()) {
+    /// The mounts of a script. A cache directory that would be missing in its workspace is created
+    /// first: another run may create it at any time, and the script would be blamed.
+    ///
+    /// Without namespaces nothing in a workspace can be read-only, so a run whose workspace contains
+    /// the cache is refused. So the cache is not created here: that would make every later run in this
+    /// workspace refused. If another run creates it meanwhile, this run ends.
+    fn mount_plan(&self, permit: &Permit, backend: Backend) -> Result<MountPlan, Error> {
+        let mut mounts = MountPlan::new(permit, &self.protected);
+        if backend == Backend::Namespaces && mounts.is_missing(self.cache.folder()) {
             let made = self.cache.secure();
             made.map_err(|error| Error::Sandbox(plain(&error)))?;
-            places = Places::new(permit, &self.sealed);
+            mounts = MountPlan::new(permit, &self.protected);
         }
-        // Something may have been created since it was decided.
-        match places.objection(permit, backend, &self.log) {
+        // A path may have been created since the decision.
+        match mounts.unsupported_by(permit, backend, &self.log) {
             Some(why) => Err(Error::Sandbox(why)),
-            None => Ok(places),
+            None => Ok(mounts),
         }
     }
 
@@ -154,15 +158,15 @@ impl Native {
         } = live;
         let mut stop = stop.unwrap_or_else(|| Box::pin(std::future::pending()));
         let slot = tokio::select! {
-            slot = self.free.acquire() => slot.map_err(|error| failed(error.to_string()))?,
-            () = &mut stop => return Ok(never_began(confinement)),
+            slot = self.slots.acquire() => slot.map_err(|error| failed(error.to_string()))?,
+            () = &mut stop => return Ok(cancelled_before_start(confinement)),
         };
         let scratch = self.scratches.make();
         let scratch = scratch.map_err(|error| failed(plain(&error)))?;
         let backend = confinement.backend();
-        let places = self.places(permit, backend)?;
-        let open = places.open(permit, backend)?;
-        let job = job(permit, backend, open, scratch.path())?;
+        let mounts = self.mount_plan(permit, backend)?;
+        let open = mounts.open(permit, backend)?;
+        let job = job(permit, backend, open, &scratch)?;
         let stdout = Output::new(Stream::Stdout, permit.limits.output, sink.clone());
         let stderr = Output::new(Stream::Stderr, permit.limits.output, sink);
 
@@ -172,7 +176,7 @@ impl Native {
         let (out, err) = (running.stdout.take(), running.stderr.take());
         let output = async { tokio::join!(pump(out, &stdout), pump(err, &stderr)) };
         let (mut input, mut output) = (pin!(input), pin!(output));
-        let (mut given, mut taken, mut stopped) = (false, false, false);
+        let (mut input_done, mut output_done, mut stopped) = (false, false, false);
         let end = loop {
             tokio::select! {
                 end = running.ended() => break end,
@@ -180,38 +184,41 @@ impl Native {
                     stopped = true;
                     running.stop();
                 }
-                _ = &mut output, if !taken => taken = true,
-                () = &mut input, if !given => given = true,
+                _ = &mut output, if !output_done => output_done = true,
+                () = &mut input, if !input_done => input_done = true,
             }
         };
-        // From here on nothing of the script runs.
+        // From here on none of the script's processes is left.
         drop(running);
         drop(slot);
         let mut warnings = Vec::new();
-        if !taken {
-            // A script that waits for its reader may do so as long as it may run, and so may its last
-            // words. What nobody takes is lost; what was kept is not.
+        if !output_done {
+            // The reader gets what is left of the time limit to take the last output, and at least a
+            // second. Output that is not read is lost; what was captured is not.
             let by_itself = match &end {
                 Ok(end) if !stopped && matches!(end.stopped, Stopped::Exited(_)) => Some(end.time),
                 _ => None,
             };
             let rest = by_itself.map(|time| permit.limits.time.saturating_sub(time));
-            let patience = rest.unwrap_or_default().max(LAST_WORDS);
+            let timeout = rest.unwrap_or_default().max(LAST_OUTPUT_TIMEOUT);
             let all = tokio::select! {
-                all = tokio::time::timeout(patience, output) => all.is_ok(),
+                all = tokio::time::timeout(timeout, output) => all.is_ok(),
                 () = &mut stop, if !stopped => false,
             };
             if !all && by_itself.is_some() {
-                warnings.push("the last output was not read".to_owned());
+                let lost = "the last output was lost, because it was not read in time";
+                warnings.push(lost.to_owned());
             }
         }
-        warnings.extend(take_down(scratch).await);
-        let appeared = end.as_ref().map(|end| end.appeared.iter().map(told));
+        warnings.extend(remove_scratch(scratch).await);
+        let appeared = end
+            .as_ref()
+            .map(|end| end.appeared.iter().map(appeared_warning));
         warnings.extend(appeared.into_iter().flatten());
         let end = end.map_err(|error| failed(error.to_string()))?;
         let (status, exit_code, signal) = match stopped {
             true => (Status::Cancelled, 130, None),
-            false => verdict(end.stopped, &permit.limits, &stderr),
+            false => status(end.stopped, &permit.limits, &stderr),
         };
         Ok(Ended {
             status,
@@ -222,8 +229,8 @@ impl Native {
             time: end.time,
             usage: Usage {
                 fuel: None,
-                peak_memory_bytes: end.spent.peak_memory,
-                cpu_time_ms: end.spent.cpu.as_secs_f64() * 1e3,
+                peak_memory_bytes: end.usage.peak_memory,
+                cpu_time_ms: end.usage.cpu.as_secs_f64() * 1e3,
             },
             isolation: isolation(&end),
             warnings,
@@ -236,68 +243,72 @@ impl Runtime for Native {
         "native"
     }
 
-    fn runs(&self, language: Language, tier: Tier) -> Runs {
+    fn runs(&self, language: Language, tier: Tier) -> RunsIn {
         let asked = match tier {
             Tier::Auto => !language.has_wasm(),
             Tier::Wasm => false,
             Tier::Native => true,
         };
         if !asked || !interpreter::LANGUAGES.contains(&language) {
-            return Runs::Not;
+            return RunsIn::Nowhere;
         }
         match interpreter::find(language) {
-            Some(_) => Runs::Natively,
-            None => Runs::Uninstalled,
+            Some(_) => RunsIn::Native,
+            None => RunsIn::NotInstalled,
         }
     }
 
-    fn holds(&self, permit: &Permit) -> Result<(), Refusal> {
+    fn can_enforce(&self, permit: &Permit) -> Result<(), Refusal> {
         let name = show(permit.script());
         let refuse = |message: String| Refusal::new(Check::Isolation, message);
         let demand = permit.native;
-        if demand == Demand::Refuse {
-            let what = match &permit.subject {
+        if demand == NativeMode::Refuse {
+            let what = match &permit.target {
                 Checked::Script(script) => {
-                    format!("needs {} of this machine", script.script.interpreter())
+                    format!("needs this machine's {}", script.script.interpreter())
                 }
                 Checked::Command(_) => "is a command of this machine".to_owned(),
             };
             let message = format!("the policy refuses native scripts, and `{name}` {what}");
             return Err(refuse(message).hint("set native = \"confined\" in skillrun.toml"));
         }
-        let confinement = self.confinement().map_err(|unavailable| {
-            let message = format!("`{name}` cannot be confined on this machine: {unavailable}");
+        let confinement = self.confinement().map_err(|no_backend| {
+            let message = format!("`{name}` cannot be confined on this machine: {no_backend}");
             refuse(message).hint("`skillrun doctor` shows what this machine offers")
         })?;
         let backend = confinement.backend();
-        if demand == Demand::Namespaces && backend != Backend::Namespaces {
+        if demand == NativeMode::Namespaces && backend != Backend::Namespaces {
             let why: Vec<String> = confinement
-                .passed_over()
+                .rejected()
                 .iter()
-                .map(|(_, unable)| unable.to_string())
+                .map(|(_, error)| error.to_string())
                 .collect();
             let message = format!(
-                "the policy demands namespaces for `{name}`, and this machine has none to give: {}",
+                "the policy demands namespaces for `{name}`, and they do not work on this machine: \
+                 {}",
                 why.join("; ")
             );
-            let hint = "native = \"confined\" in skillrun.toml does with Landlock and seccomp";
+            let hint = "set native = \"confined\" in skillrun.toml to accept Landlock and seccomp";
             return Err(refuse(message).hint(hint));
         }
         command::check(permit)?;
-        let cannot = |why: String| refuse(format!("`{name}` cannot be held here: {why}"));
-        let places = Places::new(permit, &self.sealed);
-        if let Some(why) = places.objection(permit, backend, &self.log) {
-            return Err(cannot(why).hint("give the script a folder of its own as its workspace"));
+        let cannot = |why: String| refuse(format!("`{name}` cannot be confined here: {why}"));
+        let mounts = MountPlan::new(permit, &self.protected);
+        if let Some(why) = mounts.unsupported_by(permit, backend, &self.log) {
+            return Err(cannot(why).hint("use a separate directory as the workspace"));
         }
         for mount in permit.mounts.iter().filter(|mount| mount.writable) {
             let given = mount.dir.try_clone().map_err(|error| plain(&error));
             let given = given.and_then(|folder| {
-                let given = confinement.can_give(folder.into_std_file().into(), &mount.host);
-                given.map_err(|unable| unable.to_string())
+                let given = confinement.can_mount(folder.into_std_file().into(), &mount.host);
+                given.map_err(|error| error.to_string())
             });
             given.map_err(|why| {
-                let why = format!("the layer private_uid needs a file system for it: {why}");
-                cannot(why).hint("give the script a workspace on ext4, XFS, Btrfs or in memory")
+                let why = format!(
+                    "scripts started by root need id-mapped mounts, which this file system does not \
+                     support: {why}"
+                );
+                cannot(why).hint("use a directory on ext4, XFS, Btrfs or tmpfs")
             })?;
         }
         Ok(())
@@ -320,28 +331,32 @@ impl Runtime for Native {
     }
 }
 
-/// The program that a permit comes to.
+/// Turns a permit into the job for its program.
 fn job(
     permit: &Permit,
     backend: Backend,
-    places: Vec<Place>,
-    scratch: &Path,
+    mounts: Vec<skillrun_confine::Mount>,
+    scratch: &Scratch,
 ) -> Result<Job, Error> {
     let failed = |why: String| Error::Sandbox(why);
     let mut arguments = Vec::new();
-    let (program, checked, script) = match &permit.subject {
+    let (program, checked, script) = match &permit.target {
         Checked::Script(script) => {
             let base = Path::new(permit.skill_base().unwrap_or_default());
             let path = base.join(script.script.path());
             let language = script.script.language();
             if language == Language::JavaScript {
-                // Links that somebody puts into the path after it was checked are not followed.
+                // Links that another process puts into the path after the check are not followed.
                 arguments.push("--preserve-symlinks-main".into());
             }
             arguments.push(path.clone().into_os_string());
             let program = interpreter::find(language);
-            let program =
-                program.ok_or_else(|| failed(format!("`{}` is gone", language.interpreter())))?;
+            let program = program.ok_or_else(|| {
+                failed(format!(
+                    "`{}` is no longer installed",
+                    language.interpreter()
+                ))
+            })?;
             let mut paths = vec![path];
             // Some interpreters resolve links before they open a script.
             paths.extend(Some(base.join(&script.real)).filter(|real| *real != paths[0]));
@@ -349,11 +364,27 @@ fn job(
             (program, None, Some(Script { paths, contents }))
         }
         Checked::Command(command) => match &command.script {
-            // What the kernel makes of such a file, but from the bytes that were hashed.
+            // What the kernel does with such a file, but with the bytes that were hashed.
             Some(script) => {
                 arguments.extend(script.argument.clone());
-                arguments.push(command.program.clone().into_os_string());
-                let paths = vec![command.program.clone()];
+                // Node resolves links in the path before it opens the file, and finds modules beside the real one. It
+                // gets the real path, and follows no link that another process puts into it.
+                let is_node = script.is_for("node") || script.is_for("nodejs");
+                if is_node {
+                    arguments.push("--preserve-symlinks-main".into());
+                }
+                let path = if is_node {
+                    &command.real
+                } else {
+                    &command.program
+                };
+                arguments.push(path.clone().into_os_string());
+                let mut paths = vec![command.program.clone()];
+                paths.extend(
+                    Some(&command.real)
+                        .filter(|real| **real != paths[0])
+                        .cloned(),
+                );
                 let contents = script.source.clone();
                 (
                     script.interpreter.clone(),
@@ -371,10 +402,10 @@ fn job(
         },
     };
     arguments.extend(permit.args.iter().map(Into::into));
-    let handle = File::open(scratch).map_err(|error| failed(plain(&error)))?;
+    let handle = scratch.open().map_err(|error| failed(plain(&error)))?;
     let scratch = skillrun_confine::Scratch {
-        handle: handle.into(),
-        path: scratch.to_owned(),
+        handle,
+        path: scratch.path().to_owned(),
         at: scratch_path(permit).into(),
         size: permit.limits.scratch,
     };
@@ -395,7 +426,7 @@ fn job(
             .or(permit.skill_base())
             .unwrap_or(&seen)
             .into(),
-        places,
+        mounts,
         scratch,
         network: permit.grants.iter().any(Grant::is_whole_network),
         limits: skillrun_confine::Limits {
@@ -409,8 +440,9 @@ fn job(
     })
 }
 
-/// What the way it ended means; what the script could not say itself is added to its stderr.
-fn verdict(stopped: Stopped, limits: &Limits, stderr: &Output) -> (Status, i32, Option<i32>) {
+/// Turns the end into a status and exit code. What the script could not report itself is added to its
+/// stderr.
+fn status(stopped: Stopped, limits: &Limits, stderr: &Output) -> (Status, i32, Option<i32>) {
     const KILL: i32 = 9;
     let signaled = |signal: i32| {
         stderr.note(&format!("Signal: {}", signal_name(signal)));
@@ -421,12 +453,15 @@ fn verdict(stopped: Stopped, limits: &Limits, stderr: &Output) -> (Status, i32, 
         Stopped::Signaled(signal) => signaled(signal),
         Stopped::Time => {
             let limit = show_duration(limits.time);
-            stderr.note(&format!("Timeout: stopped after {limit}"));
+            // The outcome's warning says the same to a reader of the streams.
+            stderr.record(&format!("Timeout: stopped after {limit}"));
             (Status::TimedOut, 124, None)
         }
         Stopped::Memory => {
             let limit = show_bytes(limits.memory);
-            stderr.note(&format!("Out of memory: the limit is {limit}"));
+            stderr.note(&format!(
+                "Out of memory: the limit is {limit} (raise it with --memory)"
+            ));
             (Status::OutOfMemory, 137, None)
         }
         Stopped::Disk => {
@@ -436,19 +471,19 @@ fn verdict(stopped: Stopped, limits: &Limits, stderr: &Output) -> (Status, i32, 
             ));
             signaled(KILL)
         }
-        Stopped::Seal => {
-            let text = "Stopped: a file that it must not change was replaced by another program";
+        Stopped::ProtectedReplaced => {
+            let text = "Stopped: another process replaced a protected path";
             stderr.note(text);
             signaled(KILL)
         }
-        Stopped::Protected => {
+        Stopped::ProtectedAppeared => {
             stderr.note("Stopped: a protected path appeared during the run");
             signaled(KILL)
         }
         Stopped::Scratch => {
             let limit = show_bytes(limits.scratch);
             stderr.note(&format!(
-                "Disk limit: stopped with more than {limit} of scratch"
+                "Scratch limit: stopped with more than {limit} in the scratch directory"
             ));
             signaled(KILL)
         }
@@ -456,20 +491,20 @@ fn verdict(stopped: Stopped, limits: &Limits, stderr: &Output) -> (Status, i32, 
 }
 
 /// The warning about a protected path that appeared.
-fn told(appeared: &Appeared) -> String {
+fn appeared_warning(appeared: &Appeared) -> String {
     let name = |path: &[u8]| show(&String::from_utf8_lossy(path));
     let what = match &appeared.fate {
         Fate::Moved(to) => format!("appeared during the run; moved to `{}`", name(to)),
-        Fate::Gone => "appeared during the run, and had vanished again at its end".into(),
+        Fate::Gone => "appeared during the run and was gone at its end".into(),
         Fate::Stays(why) => {
-            format!("appeared during the run, and could not be moved aside: {why}; remove it")
+            format!("appeared during the run and could not be moved aside: {why}; remove it")
         }
     };
     format!("`{}` is a protected path and {what}", name(&appeared.path))
 }
 
-/// What came of a run that was stopped while it waited for a slot.
-fn never_began(confinement: &Confinement) -> Ended {
+/// The result of a run that was stopped while it waited for a slot.
+fn cancelled_before_start(confinement: &Confinement) -> Ended {
     Ended {
         status: Status::Cancelled,
         exit_code: 130,
@@ -478,32 +513,33 @@ fn never_began(confinement: &Confinement) -> Ended {
         stderr: Kept::default(),
         time: Duration::ZERO,
         usage: Usage::default(),
-        isolation: isolation(confinement.trial()),
+        isolation: isolation(confinement.probe()),
         warnings: Vec::new(),
     }
 }
 
 fn isolation(end: &End) -> Isolation {
-    let hold = |hold| match hold {
-        skillrun_confine::Hold::Hard => Hold::Hard,
-        skillrun_confine::Hold::Polled => Hold::Polled,
-        skillrun_confine::Hold::Absent => Hold::Absent,
+    let convert = |enforcement| match enforcement {
+        skillrun_confine::Enforcement::Hard => Enforcement::Hard,
+        skillrun_confine::Enforcement::Polled => Enforcement::Polled,
+        skillrun_confine::Enforcement::Absent => Enforcement::Absent,
     };
     Isolation {
         tier: "native",
         layers: end.layers.iter().map(|layer| layer.word()).collect(),
-        limits: Enforcement {
-            time: hold(end.holds.time),
-            memory: hold(end.holds.memory),
-            disk: hold(end.holds.disk),
-            processes: hold(end.holds.processes),
+        limits: LimitEnforcement {
+            time: convert(end.enforcement.time),
+            memory: convert(end.enforcement.memory),
+            disk: convert(end.enforcement.disk),
+            processes: convert(end.enforcement.processes),
         },
     }
 }
 
-/// Removes a run's directory, or has it removed; returns a warning if something stays behind.
-async fn take_down(scratch: Scratch) -> Option<String> {
-    let removed = match scratch.leave() {
+/// Removes a run's directory, if necessary in the background; returns a warning if something stays
+/// behind.
+async fn remove_scratch(scratch: Scratch) -> Option<String> {
+    let removed = match scratch.remove_or_queue() {
         Ok(Some(rest)) => tokio::task::spawn_blocking(move || rest.finish())
             .await
             .unwrap_or(Ok(())),

@@ -1,28 +1,25 @@
-//! Input into a script, and output out of it.
+//! Copies input to a script, and output from it.
 
 use crate::runtime::output::Output;
 use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::unix::pipe::{Receiver, Sender};
 
-/// Bytes that are moved at once.
-const PIECE: usize = 64 * 1024;
+/// The size of one read.
+const CHUNK: usize = 64 * 1024;
 
-/// Takes output until it ends or nobody wants it; then the script finds the pipe closed.
+/// Copies output until it ends or the reader is gone; then the script finds the pipe closed.
 pub(super) async fn pump(from: Option<Receiver>, output: &Output) {
     let Some(mut from) = from else { return };
-    let mut piece = vec![0; PIECE];
-    while let Ok(count @ 1..) = from.read(&mut piece).await {
-        if !output
-            .take_in(Bytes::copy_from_slice(&piece[..count]))
-            .await
-        {
+    let mut chunk = vec![0; CHUNK];
+    while let Ok(count @ 1..) = from.read(&mut chunk).await {
+        if !output.write(Bytes::copy_from_slice(&chunk[..count])).await {
             return;
         }
     }
 }
 
-/// Gives input until it ends or the script closes it.
+/// Copies input until it ends or the script closes it.
 pub(super) async fn feed(
     to: Option<Sender>,
     bytes: &[u8],
@@ -31,9 +28,9 @@ pub(super) async fn feed(
     let Some(mut to) = to else { return };
     match from {
         Some(mut from) if bytes.is_empty() => {
-            let mut piece = vec![0; PIECE];
-            while let Ok(count @ 1..) = from.read(&mut piece).await {
-                if to.write_all(&piece[..count]).await.is_err() {
+            let mut chunk = vec![0; CHUNK];
+            while let Ok(count @ 1..) = from.read(&mut chunk).await {
+                if to.write_all(&chunk[..count]).await.is_err() {
                     return;
                 }
             }

@@ -1,13 +1,14 @@
 //! How far a script may make directories grow.
 //!
-//! Growth is charged before it happens. The scratch directory is private, so when its budget looks
-//! spent after something was removed, it is counted anew: what is there, and what was removed while
-//! still open. In other directories removed bytes are not given back: others may have written them.
+//! Growth is charged before it happens. The scratch directory is private, so if its budget seems spent
+//! after something was removed, it is recounted: the files in it, and the removed files that are still
+//! open. In other directories removed bytes are not credited: another process may have written them.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use walkdir::WalkDir;
 
@@ -22,26 +23,28 @@ pub(crate) struct Budget(Arc<Mutex<Account>>);
 struct Account {
     limit: u64,
     used: u64,
-    /// The directory to count anew, if it is ours alone.
-    private: Option<PathBuf>,
+    /// The directory to recount, if it is private.
+    private: Option<OwnedFd>,
     /// Whether something may have become smaller since the last count.
     shrunk: bool,
     open: Vec<Weak<File>>,
-    met: bool,
-    /// Whether it was counted anew since somebody asked: that takes a while.
-    counted: bool,
+    hit_limit: bool,
+    disk_full: bool,
+    /// Whether it was recounted since [`Budget::was_recounted`] was last called: a recount takes a while.
+    recounted: bool,
 }
 
 impl Budget {
-    pub(crate) fn new(limit: u64, private: Option<PathBuf>) -> Self {
+    pub(crate) fn new(limit: u64, private: Option<OwnedFd>) -> Self {
         let account = Account {
             limit,
             used: 0,
             private,
             shrunk: false,
             open: Vec::new(),
-            met: false,
-            counted: false,
+            hit_limit: false,
+            disk_full: false,
+            recounted: false,
         };
         Self(Arc::new(Mutex::new(account)))
     }
@@ -54,7 +57,7 @@ impl Budget {
             }
             let used = account.used.saturating_add(bytes);
             if used > account.limit {
-                account.met = true;
+                account.hit_limit = true;
                 return Err(rustix::io::Errno::NOSPC.into());
             }
             account.used = used;
@@ -70,13 +73,13 @@ impl Budget {
         }
     }
 
-    /// Notes that something was removed or cut short.
-    pub(crate) fn shrunk(&self) {
+    /// Records that something was removed or truncated.
+    pub(crate) fn note_shrunk(&self) {
         self.with(|account| account.shrunk = true);
     }
 
-    /// Notes a file that can go on growing after its name is gone.
-    pub(crate) fn opened(&self, file: &Arc<File>) {
+    /// Records an open file: it takes space even after its name is removed, as long as it is open.
+    pub(crate) fn note_open(&self, file: &Arc<File>) {
         self.with(|account| {
             if account.private.is_some() {
                 if account.open.len() == account.open.capacity() {
@@ -87,14 +90,34 @@ impl Budget {
         });
     }
 
-    /// Whether it was counted anew since the last question.
-    pub(crate) fn was_counted(&self) -> bool {
-        self.with(|account| std::mem::take(&mut account.counted))
+    /// Whether removed bytes are credited.
+    pub(crate) fn is_private(&self) -> bool {
+        self.with(|account| account.private.is_some())
     }
 
-    /// Whether the limit was met.
-    pub(crate) fn met(&self) -> bool {
-        self.with(|account| account.met)
+    /// Whether it was recounted since the last call.
+    pub(crate) fn was_recounted(&self) -> bool {
+        self.with(|account| std::mem::take(&mut account.recounted))
+    }
+
+    /// Records a write that failed because the disk was full, whatever its budget. Not every guest learns that: the
+    /// libc of the Python guest reports all stream errors as EIO.
+    pub(crate) fn note_write_error(&self, error: &io::Error) {
+        use rustix::io::Errno;
+        let reason = Errno::from_io_error(error);
+        if matches!(reason, Some(Errno::NOSPC | Errno::DQUOT)) {
+            self.with(|account| account.disk_full = true);
+        }
+    }
+
+    /// Whether a write failed because the disk was full.
+    pub(crate) fn disk_was_full(&self) -> bool {
+        self.with(|account| account.disk_full)
+    }
+
+    /// Whether the limit was hit.
+    pub(crate) fn hit_limit(&self) -> bool {
+        self.with(|account| account.hit_limit)
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut Account) -> T) -> T {
@@ -106,7 +129,9 @@ impl Account {
     fn recount(&mut self) {
         let Some(folder) = &self.private else { return };
         self.shrunk = false;
-        self.counted = true;
+        self.recounted = true;
+        // Its own path may lead elsewhere by now.
+        let folder = format!("/proc/self/fd/{}/.", folder.as_raw_fd());
         let named: Result<u64, walkdir::Error> = WalkDir::new(folder)
             .min_depth(1)
             .into_iter()
@@ -115,18 +140,19 @@ impl Account {
                 Ok(ENTRY + if meta.is_file() { meta.len() } else { 0 })
             })
             .sum();
-        // What cannot be seen (a path can be made too long to follow) is not taken for gone.
+        // If something cannot be counted (a path can be made too long to follow), nothing is credited.
         let Ok(named) = named else { return };
         self.open.retain(|file| file.strong_count() > 0);
-        let unnamed: u64 = self
+        // A file that is open twice takes its space once.
+        let unnamed: HashMap<u64, u64> = self
             .open
             .iter()
             .filter_map(Weak::upgrade)
             .filter_map(|file| file.metadata().ok())
             .filter(|meta| meta.nlink() == 0)
-            .map(|meta| ENTRY + meta.len())
-            .sum();
-        self.used = named + unnamed;
+            .map(|meta| (meta.ino(), ENTRY + meta.len()))
+            .collect();
+        self.used = named + unnamed.values().sum::<u64>();
     }
 }
 
@@ -144,36 +170,43 @@ mod tests {
             error.raw_os_error(),
             Some(rustix::io::Errno::NOSPC.raw_os_error())
         );
-        assert!(budget.met());
+        assert!(budget.hit_limit());
     }
 
     #[test]
-    fn what_was_removed_is_given_back_in_a_private_directory_alone() {
+    fn removed_bytes_are_credited_only_in_a_private_directory() {
         let folder = tempfile::tempdir().unwrap();
-        let private = Budget::new(100, Some(folder.path().to_owned()));
+        let private = Budget::new(100, Some(File::open(folder.path()).unwrap().into()));
         let shared = Budget::new(100, None);
-        for (budget, given_back) in [(&private, true), (&shared, false)] {
+        for (budget, credited) in [(&private, true), (&shared, false)] {
             assert!(budget.charge(100).is_ok());
-            budget.shrunk();
-            assert_eq!(budget.charge(100).is_ok(), given_back);
+            budget.note_shrunk();
+            assert_eq!(budget.charge(100).is_ok(), credited);
         }
     }
 
     #[test]
     fn a_file_without_a_name_still_counts_while_it_is_open() {
         let folder = tempfile::tempdir().unwrap();
-        let budget = Budget::new(10_000, Some(folder.path().to_owned()));
+        let budget = Budget::new(10_000, Some(File::open(folder.path()).unwrap().into()));
         let path = folder.path().join("a");
         let mut file = File::create(&path).unwrap();
         file.write_all(&[0; 5000]).unwrap();
         let file = Arc::new(file);
-        budget.opened(&file);
+        let again = Arc::new(File::open(&path).unwrap());
+        budget.note_open(&file);
+        budget.note_open(&again);
         assert!(budget.charge(9_000).is_ok());
         std::fs::remove_file(&path).unwrap();
-        budget.shrunk();
+        budget.note_shrunk();
         assert!(budget.charge(2_000).is_err());
+        // It counts once, and through the handle for reading alone, too.
+        assert!(budget.charge(500).is_ok());
         drop(file);
-        budget.shrunk();
+        budget.note_shrunk();
+        assert!(budget.charge(2_000).is_err());
+        drop(again);
+        budget.note_shrunk();
         assert!(budget.charge(2_000).is_ok());
     }
 }

@@ -1,4 +1,4 @@
-//! A guest compiled for this machine: mapped from the cache, or compiled once and kept there.
+//! A guest compiled for this machine: mapped from the cache, or compiled once and stored there.
 
 use crate::error::Error;
 use crate::host::RuntimeState;
@@ -9,10 +9,10 @@ use tokio::sync::OnceCell;
 use wasmtime::component::Component;
 use wasmtime::{Config, Engine};
 
-/// Makes of a compiled guest what its runs need.
+/// Links a compiled guest, so that runs can instantiate it.
 type Link<T> = Box<dyn Fn(Engine, &Component) -> wasmtime::Result<T> + Send + Sync>;
 
-/// One guest, and once it is loaded what its runs need.
+/// One guest, and what its runs need once it is loaded.
 pub(super) struct Compiled<T> {
     guest: Guest,
     cache: Cache,
@@ -41,7 +41,7 @@ impl<T> Compiled<T> {
         self.guest.name()
     }
 
-    /// How it stands on this machine; loads it if it is compiled.
+    /// Its state on this machine. Loads the guest if it is compiled.
     pub(super) fn state(&self) -> Result<RuntimeState, Error> {
         Ok(RuntimeState {
             name: self.guest.name(),
@@ -52,23 +52,22 @@ impl<T> Compiled<T> {
         })
     }
 
-    /// Whether it is compiled for this machine; loads it if so.
+    /// Whether the guest is compiled for this machine; loads it if so.
     pub(super) fn is_prepared(&self) -> Result<bool, Error> {
         if !self.loaded.initialized() {
             let engine = self.engine()?;
             if let Some(component) = self.entry(&engine).load(&engine) {
-                // Another task may have been faster; its guest is the same.
+                // Another task may have loaded it first; the guest is the same.
                 let _ = self.loaded.set(self.link(engine, &component)?);
             }
         }
         Ok(self.loaded.initialized())
     }
 
-    /// Compiles it for this machine if that was not done yet; returns what went wrong without making
-    /// it unusable.
+    /// Compiles the guest for this machine if necessary; returns a warning if it can be used but not stored.
     pub(super) async fn prepare(&self) -> Result<Option<String>, Error> {
-        // Mapping takes a millisecond and is done here; compiling takes many seconds of every
-        // processor and must not hold up other tasks.
+        // Mapping takes a millisecond and is done here; compiling keeps all processors busy for many
+        // seconds and must not block other tasks.
         if self.is_prepared()? {
             return Ok(None);
         }
@@ -89,7 +88,7 @@ impl<T> Compiled<T> {
         Ok(unstored.map(|error| {
             let folder = self.cache.folder().display();
             let why = crate::files::plain(&error);
-            format!("cannot keep the compiled runtime in `{folder}`: {why}")
+            format!("cannot store the compiled runtime in `{folder}`: {why}")
         }))
     }
 

@@ -1,8 +1,8 @@
-//! The end of a guest's call on its own thread: by itself, by the clock, or because it is told to stop.
+//! Ends a guest's call on its own thread: when it returns, at the deadline, or on a signal.
 //!
-//! The clock is looked at on every poll, that is each time the guest yields after a slice of fuel. A guest
-//! that sleeps is woken by whoever waits for it ([`super::threads`]), whose timer is exact because no guest
-//! keeps that thread busy.
+//! The clock is checked on every poll, that is each time the guest yields after a slice of fuel. A guest
+//! that sleeps is woken by the task that waits for it ([`super::threads`]). That task's timer is exact
+//! because no guest keeps its thread busy.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::future::Future;
@@ -11,18 +11,17 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
-/// Resolves when a guest has to look whether it may go on.
+/// Resolves when a guest has to stop.
 pub(crate) type Signal = oneshot::Receiver<()>;
 
-/// How a guest's call came to its end.
+/// How a guest's call ended.
 pub(crate) enum End<T> {
     Returned(T),
     TimedOut,
     Stopped,
 }
 
-/// Runs a future until it returns, the deadline passes or the signal comes, and counts its processor
-/// time.
+/// Runs a future until it returns, the deadline passes or the signal resolves, and measures its CPU time.
 pub(crate) struct Deadline<F> {
     work: Pin<Box<F>>,
     at: Instant,
@@ -48,7 +47,7 @@ impl<F: Future> Future for Deadline<F> {
         if Instant::now() >= self.at {
             return Poll::Ready((End::TimedOut, self.cpu));
         }
-        // Sent or dropped, it means the same.
+        // A dropped sender means the same as a sent signal.
         if Pin::new(&mut self.signal).poll(cx).is_ready() {
             return Poll::Ready((End::Stopped, self.cpu));
         }
@@ -59,7 +58,7 @@ impl<F: Future> Future for Deadline<F> {
     }
 }
 
-/// Processor time of this thread; a poll begins and ends on one.
+/// CPU time of this thread; a poll begins and ends on the same thread.
 fn thread_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(

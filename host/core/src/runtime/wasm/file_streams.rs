@@ -1,7 +1,7 @@
-//! Reading and writing a regular file as a stream, at once and on the guest's own thread.
+//! Reads and writes a regular file as a stream, synchronously on the guest's own thread.
 //!
-//! wasmtime-wasi hands each piece to another thread, which costs more than the piece. Regular files
-//! answer at once, and nothing else can be opened.
+//! wasmtime-wasi sends each piece to another thread, which costs more than the I/O itself. Regular files
+//! do not block, and nothing else can be opened.
 
 use super::budget::Budget;
 use bytes::{Bytes, BytesMut};
@@ -11,8 +11,8 @@ use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 use wasmtime_wasi::p2::{InputStream, OutputStream, Pollable, StreamError, StreamResult};
 
-/// The most that is read or written at once; bounds what the host holds for a guest.
-const PIECE: usize = 64 * 1024;
+/// Bytes that are read or written in one call; bounds the host's memory for a guest.
+const MAX_TRANSFER: usize = 64 * 1024;
 
 /// Reads a file.
 pub(crate) struct FileReader {
@@ -27,7 +27,7 @@ impl InputStream for FileReader {
         if size == 0 {
             return Ok(Bytes::new());
         }
-        let mut piece = BytesMut::zeroed(size.min(PIECE));
+        let mut piece = BytesMut::zeroed(size.min(MAX_TRANSFER));
         let read = loop {
             match self.file.read_at(&mut piece, self.at) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -50,7 +50,7 @@ impl Pollable for FileReader {
     async fn ready(&mut self) {}
 }
 
-/// Writes to a file at once, within its budget.
+/// Writes to a file immediately, within its budget.
 pub(crate) struct FileWriter {
     pub(crate) file: Arc<File>,
     /// Where the next byte goes; `None` appends.
@@ -68,7 +68,9 @@ impl FileWriter {
                     .ok_or(io::ErrorKind::FileTooLarge)?;
                 self.budget.charge_growth(&self.file, end)?;
                 while !bytes.is_empty() {
-                    let written = self.file.write_at(bytes, *at)?;
+                    let written = self.file.write_at(bytes, *at);
+                    let written =
+                        written.inspect_err(|error| self.budget.note_write_error(error))?;
                     bytes = &bytes[written..];
                     *at += written as u64;
                 }
@@ -76,7 +78,10 @@ impl FileWriter {
             None => {
                 self.budget.charge(bytes.len() as u64)?;
                 while !bytes.is_empty() {
-                    bytes = &bytes[append(&self.file, bytes)?..];
+                    let written = append(&self.file, bytes);
+                    let written =
+                        written.inspect_err(|error| self.budget.note_write_error(error))?;
+                    bytes = &bytes[written..];
                 }
             }
         }
@@ -98,7 +103,7 @@ fn append(file: &File, bytes: &[u8]) -> io::Result<usize> {
 #[async_trait::async_trait]
 impl OutputStream for FileWriter {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
-        if bytes.len() > PIECE {
+        if bytes.len() > MAX_TRANSFER {
             return Err(StreamError::trap("write beyond what check-write allowed"));
         }
         if let Err(error) = self.put(&bytes) {
@@ -114,7 +119,7 @@ impl OutputStream for FileWriter {
     fn check_write(&mut self) -> StreamResult<usize> {
         match self.failed.take() {
             Some(error) => Err(StreamError::LastOperationFailed(error.into())),
-            None => Ok(PIECE),
+            None => Ok(MAX_TRANSFER),
         }
     }
 }
@@ -122,8 +127,8 @@ impl OutputStream for FileWriter {
 #[async_trait::async_trait]
 impl Pollable for FileWriter {
     async fn ready(&mut self) {
-        // Counting a directory anew takes a while and no fuel: let the clock be looked at.
-        if self.budget.was_counted() {
+        // A recount takes a while and no fuel: yield, so that the deadline is checked.
+        if self.budget.was_recounted() {
             tokio::task::yield_now().await;
         }
     }

@@ -1,16 +1,16 @@
 //! The files a guest sees: preopened directories, and the rules that WASI leaves to the host.
 //!
-//! wasmtime-wasi keeps a guest below its preopened directories. This layer stands between the two
-//! and adds what a sandbox for strangers needs: only regular files and directories open
-//! ([`super::located`]), the number of open ones is capped, growth is charged to a budget, sealed
-//! places stay as they are, links cannot be laid that lead outside, and a single granted file does
-//! not bring its neighbours along. Operations that change nothing are passed on as they are.
+//! wasmtime-wasi keeps a guest below its preopened directories. This layer is between the two and
+//! adds what a sandbox for untrusted code needs: only regular files and directories can be opened
+//! ([`super::located`]), the number of open files is limited, growth is charged to a budget, protected
+//! paths cannot be changed, links that lead outside cannot be created, and the grant of a single file
+//! does not expose its siblings. Operations that change nothing are passed on as they are.
 
 use super::budget::{Budget, ENTRY};
 use super::file_streams::FileWriter;
 use super::located::Located;
 use crate::files::real_path;
-use crate::runtime::sealed::Sealed;
+use crate::runtime::protected::ProtectedPaths;
 use cap_fs_ext::OpenOptionsFollowExt as _;
 use cap_primitives::fs::{FollowSymlinks, OpenOptions};
 use rustix::fs::Timestamps;
@@ -28,65 +28,75 @@ use wasmtime_wasi::p2::bindings::filesystem::types;
 use wasmtime_wasi::p2::{DynOutputStream, FsResult};
 
 /// A directory as a guest sees it.
-pub(super) struct Place {
+pub(super) struct Mount {
     pub(super) dir: Dir,
     pub(super) guest: String,
     pub(super) only: Option<String>,
     pub(super) budget: Budget,
-    /// Set if the directory overlaps a sealed place.
-    pub(super) sealed: Option<Arc<Sealed>>,
+    /// Set if the directory overlaps a protected path.
+    pub(super) protected: Option<Arc<ProtectedPaths>>,
 }
 
-/// The files that one guest sees, and what it holds open.
+/// The files that one guest sees, and what it has open.
 pub(crate) struct Files {
     ctx: WasiFilesystemCtx,
-    pub(super) places: Vec<Place>,
-    /// Which place each open descriptor belongs to.
+    pub(super) mounts: Vec<Mount>,
+    /// Which mount each open descriptor belongs to.
     pub(super) open: HashMap<u32, usize>,
     pub(super) listings: usize,
     pub(super) max_open: usize,
-    pub(super) met_max_open: bool,
+    pub(super) hit_max_open: bool,
+    pub(super) hit_max_listings: bool,
+    /// Whether the guest accepts the type `Socket`. The adapter to WASI preview 1 in the JavaScript guest traps on it.
+    pub(super) knows_sockets: bool,
 }
 
 impl Files {
     pub(crate) fn new(max_open: u32) -> Self {
         Self {
             ctx: WasiFilesystemCtx::default(),
-            places: Vec::new(),
+            mounts: Vec::new(),
             open: HashMap::new(),
             listings: 0,
             max_open: max_open as usize,
-            met_max_open: false,
+            hit_max_open: false,
+            hit_max_listings: false,
+            knows_sockets: false,
         }
     }
 
-    /// Shows `dir` to the guest at `guest`.
-    pub(crate) fn show(
+    /// Makes `dir` visible to the guest at `guest`.
+    pub(crate) fn add_mount(
         &mut self,
         dir: StdFile,
         guest: String,
         writable: bool,
         only: Option<String>,
         budget: Budget,
-        sealed: Option<Arc<Sealed>>,
+        protected: Option<Arc<ProtectedPaths>>,
     ) {
         let (perms, mode) = match writable {
             true => (FsPerms::ReadWrite, OpenMode::READ | OpenMode::WRITE),
             false => (FsPerms::ReadOnly, OpenMode::READ),
         };
         let dir = Dir::new(dir, perms, mode, true);
-        self.places.push(Place {
+        self.mounts.push(Mount {
             dir,
             guest,
             only,
             budget,
-            sealed,
+            protected,
         });
     }
 
-    /// Whether the cap on open files was met.
-    pub(crate) fn met_max_open(&self) -> bool {
-        self.met_max_open
+    /// Whether the limit on open files was hit.
+    pub(crate) fn hit_max_open(&self) -> bool {
+        self.hit_max_open
+    }
+
+    /// Whether the limit on directories listed at the same time was hit.
+    pub(crate) fn hit_max_listings(&self) -> bool {
+        self.hit_max_listings
     }
 }
 
@@ -105,11 +115,11 @@ pub(crate) struct FilesView<'a> {
 
 pub(super) type Fd = Resource<Descriptor>;
 
-/// What is about to happen to an entry of a directory.
+/// How a directory entry is about to change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
-    /// A directory is created in a free place.
-    NewFolder,
+    /// A directory is created under a name that does not exist.
+    NewDirectory,
     /// Anything else.
     Any,
 }
@@ -122,10 +132,10 @@ impl FilesView<'_> {
         }
     }
 
-    pub(super) fn place(&self, fd: &Fd) -> FsResult<&Place> {
+    pub(super) fn mount(&self, fd: &Fd) -> FsResult<&Mount> {
         let index = self.files.open.get(&fd.rep()).copied();
         index
-            .and_then(|index| self.files.places.get(index))
+            .and_then(|index| self.files.mounts.get(index))
             .ok_or_else(|| ErrorCode::BadDescriptor.into())
     }
 
@@ -145,91 +155,100 @@ impl FilesView<'_> {
 
     pub(super) fn writable_file(&self, fd: &Fd) -> FsResult<&File> {
         let file = self.file(fd)?;
-        // As POSIX has it: the descriptor is not one for writing.
+        // As in POSIX: EBADF if the descriptor is not open for writing.
         if file.perms.write_not_permitted() || !file.open_mode.contains(OpenMode::WRITE) {
             return Err(ErrorCode::BadDescriptor.into());
         }
         Ok(file)
     }
 
-    /// Lets a guest look at `path` unless it is the neighbour of a single granted file.
-    pub(super) fn look(&self, fd: &Fd, path: &str, follow: PathFlags) -> FsResult<PathFlags> {
-        match &self.place(fd)?.only {
+    /// Checks that the guest may see `path`: a sibling of a single granted file does not exist for it. Returns whether
+    /// to follow links.
+    pub(super) fn check_visible(
+        &self,
+        fd: &Fd,
+        path: &str,
+        follow: PathFlags,
+    ) -> FsResult<PathFlags> {
+        match &self.mount(fd)?.only {
             Some(only) if only != path => Err(ErrorCode::NoEntry.into()),
             Some(_) => Ok(PathFlags::empty()),
             None => Ok(follow),
         }
     }
 
-    /// Lets a guest change the entry `path` of a directory; returns where to change it.
+    /// Checks that the guest may change the directory entry `path`.
     ///
-    /// Where something is sealed that is a handle on the directory that was checked and a bare name:
-    /// resolved a second time, the path could lead elsewhere, for another run may exchange a
-    /// directory for a link meanwhile.
-    pub(super) fn change(&self, fd: &Fd, path: &str) -> FsResult<Option<(Dir, String)>> {
-        self.change_as(fd, path, Change::Any)
+    /// If the mount overlaps a protected path, this returns a handle to the directory that was checked and
+    /// a bare name. Resolved a second time, the path could lead elsewhere: another run may have replaced a
+    /// directory by a link in between.
+    pub(super) fn checked_entry(&self, fd: &Fd, path: &str) -> FsResult<Option<(Dir, String)>> {
+        self.checked_entry_for(fd, path, Change::Any)
     }
 
     /// The same for one kind of change.
-    pub(super) fn change_as(
+    pub(super) fn checked_entry_for(
         &self,
         fd: &Fd,
         path: &str,
         change: Change,
     ) -> FsResult<Option<(Dir, String)>> {
-        let place = self.place(fd)?;
+        let mount = self.mount(fd)?;
         let dir = self.dir(fd)?;
-        if place.only.is_some() || dir.perms.write_not_permitted() {
+        if mount.only.is_some() || dir.perms.write_not_permitted() {
             return Err(ErrorCode::NotPermitted.into());
         }
-        let Some(sealed) = &place.sealed else {
+        let Some(protected) = &mount.protected else {
             return Ok(None);
         };
         let (parent, name) = split_entry(path)?;
         let parent = cap_primitives::fs::open_dir(&dir.dir, parent)?;
         let real = real_path(&parent)?.join(name);
-        // A new directory on the way to a sealed place is empty, so the place stays absent.
-        let moves = change == Change::Any && sealed.carried_by(&real);
-        if sealed.covers(&real) || moves {
+        // A new directory on the way to a protected path is empty, so that path still does not exist.
+        let moves = change == Change::Any && protected.any_inside(&real);
+        if protected.covers(&real) || moves {
             return Err(ErrorCode::NotPermitted.into());
         }
         let parent = Dir::new(parent, dir.perms, dir.open_mode, true);
         Ok(Some((parent, name.to_owned())))
     }
 
-    /// Like [`Self::change`], as a descriptor for wasmtime-wasi; [`Self::done`] takes it back.
-    pub(super) fn spot(&mut self, fd: &Fd, path: String) -> FsResult<(Fd, String)> {
-        self.spot_for(fd, path, Change::Any)
+    /// Like [`Self::checked_entry`], as a descriptor for wasmtime-wasi. Call [`Self::release`] afterwards.
+    pub(super) fn entry(&mut self, fd: &Fd, path: String) -> FsResult<(Fd, String)> {
+        self.entry_for(fd, path, Change::Any)
     }
 
-    pub(super) fn spot_for(
+    pub(super) fn entry_for(
         &mut self,
         fd: &Fd,
         path: String,
         change: Change,
     ) -> FsResult<(Fd, String)> {
-        match self.change_as(fd, &path, change)? {
+        match self.checked_entry_for(fd, &path, change)? {
             None => Ok((Resource::new_borrow(fd.rep()), path)),
             Some((dir, name)) => Ok((self.table.push(Descriptor::Dir(dir))?, name)),
         }
     }
 
-    pub(super) fn done(&mut self, spot: Fd) {
-        if spot.owned() {
-            let _ = self.table.delete(spot);
+    pub(super) fn release(&mut self, entry: Fd) {
+        if entry.owned() {
+            let _ = self.table.delete(entry);
         }
     }
 
-    /// Lets the clock be looked at after work that took long and cost the guest no fuel.
-    pub(super) async fn breathe(&mut self, fd: &Fd) {
-        if self.place(fd).is_ok_and(|place| place.budget.was_counted()) {
+    /// Yields, so that the deadline is checked, after a recount: that took long and cost the guest no fuel.
+    pub(super) async fn yield_after_recount(&mut self, fd: &Fd) {
+        if self
+            .mount(fd)
+            .is_ok_and(|mount| mount.budget.was_recounted())
+        {
             tokio::task::yield_now().await;
         }
     }
 
-    pub(super) fn adopt(&mut self, place: usize, descriptor: Descriptor) -> FsResult<Fd> {
+    pub(super) fn register(&mut self, mount: usize, descriptor: Descriptor) -> FsResult<Fd> {
         let fd = self.table.push(descriptor)?;
-        self.files.open.insert(fd.rep(), place);
+        self.files.open.insert(fd.rep(), mount);
         Ok(fd)
     }
 
@@ -241,8 +260,8 @@ impl FilesView<'_> {
         how: OpenFlags,
         flags: DescriptorFlags,
     ) -> FsResult<Descriptor> {
-        let follow = self.look(at, path, follow)?;
-        let place = self.place(at)?;
+        let follow = self.check_visible(at, path, follow)?;
+        let mount = self.mount(at)?;
         let dir = self.dir(at)?;
         let creates = how.contains(OpenFlags::CREATE);
         let truncates = how.contains(OpenFlags::TRUNCATE);
@@ -281,12 +300,12 @@ impl FilesView<'_> {
                 if path.ends_with('/') {
                     return Err(ErrorCode::IsDirectory.into());
                 }
-                let spot = self.change(at, path)?;
-                place.budget.charge(ENTRY)?;
+                let entry = self.checked_entry(at, path)?;
+                mount.budget.charge(ENTRY)?;
                 let mut options = OpenOptions::new();
                 options.read(reads).write(true).create_new(true);
                 options.follow(following(follow));
-                match spot {
+                match entry {
                     Some((parent, name)) => {
                         cap_primitives::fs::open(&parent.dir, name.as_ref(), &options)?
                     }
@@ -306,21 +325,20 @@ impl FilesView<'_> {
             return Err(ErrorCode::NotDirectory.into());
         }
         if writes {
-            // Through a link or an old hard name this may be another file than `path` suggests.
+            // Behind a link or an old hard link, this may be another file than `path` suggests.
             let real = real_path(&opened)?;
-            let sealed = place.sealed.as_ref();
-            if sealed.is_some_and(|sealed| sealed.covers(&real)) {
+            let protected = mount.protected.as_ref();
+            if protected.is_some_and(|protected| protected.covers(&real)) {
                 return Err(ErrorCode::NotPermitted.into());
             }
             if truncates && meta.len() > 0 {
                 opened.set_len(0)?;
-                place.budget.shrunk();
+                mount.budget.note_shrunk();
             }
         }
         let file = File::new(opened, dir.perms, mode, true);
-        if writes {
-            place.budget.opened(&file.file);
-        }
+        // A file that is open for reading takes space after its removal, too.
+        mount.budget.note_open(&file.file);
         Ok(Descriptor::File(file))
     }
 
@@ -332,57 +350,73 @@ impl FilesView<'_> {
         path: &str,
         times: &Timestamps,
     ) -> FsResult<()> {
-        let (place, dir) = (self.place(at)?, self.dir(at)?);
-        if place.only.is_some() || dir.perms.write_not_permitted() {
+        let (mount, dir) = (self.mount(at)?, self.dir(at)?);
+        if mount.only.is_some() || dir.perms.write_not_permitted() {
             return Err(ErrorCode::NotPermitted.into());
         }
-        let spot = match path {
+        let entry = match path {
             "." => None,
-            _ => self.change(at, path)?,
+            _ => self.checked_entry(at, path)?,
         };
         let follow = following(follow);
-        let located = match (&spot, follow) {
+        let located = match (&entry, follow) {
             (Some((parent, name)), FollowSymlinks::No) => {
                 Located::find(&parent.dir, name.as_ref(), follow)?
             }
-            // A link is followed from the directory that the guest sees. Wherever it leads, that is compared below.
+            // A link is followed from the directory that the guest sees. Its target is checked below.
             _ => Located::find(&dir.dir, path.as_ref(), follow)?,
         };
-        if let Some(sealed) = &place.sealed
-            && sealed.covers(&real_path(located.handle())?)
+        if let Some(protected) = &mount.protected
+            && protected.covers(&real_path(located.handle())?)
         {
             return Err(ErrorCode::NotPermitted.into());
         }
         located.set_times(times)
     }
 
-    /// The type of the file that the guest calls `path`, as [`Located::type_bits`] has it; 0 if there is none.
+    /// The type of the file at the guest's `path`, as in [`Located::type_bits`]; 0 if there is none.
     pub(super) fn type_of(&self, path: &str, follow: bool) -> u8 {
-        let mut shown: Vec<(&Place, &Path)> = Vec::new();
-        for place in &self.files.places {
-            if let Ok(inside) = Path::new(path).strip_prefix(&place.guest) {
-                shown.push((place, inside));
+        let mut shown: Vec<(&Mount, &Path)> = Vec::new();
+        for mount in &self.files.mounts {
+            if let Ok(inside) = Path::new(path).strip_prefix(&mount.guest) {
+                shown.push((mount, inside));
             }
         }
         // The innermost directory is the one that the guest's own calls go to.
-        let innermost = shown.into_iter().max_by_key(|(place, _)| place.guest.len());
-        let Some((place, inside)) = innermost else {
+        let innermost = shown.into_iter().max_by_key(|(mount, _)| mount.guest.len());
+        let Some((mount, inside)) = innermost else {
             return 0;
         };
         let hidden = |only: &String| Path::new(only) != inside;
-        if place.only.as_ref().is_some_and(hidden) {
+        if mount.only.as_ref().is_some_and(hidden) {
             return 0;
         }
         let inside = match inside.as_os_str().is_empty() {
             true => Path::new("."),
             false => inside,
         };
-        let follow = match follow && place.only.is_none() {
+        let follow = match follow && mount.only.is_none() {
             true => FollowSymlinks::Yes,
             false => FollowSymlinks::No,
         };
-        let located = Located::find(&place.dir.dir, inside, follow);
+        let located = Located::find(&mount.dir.dir, inside, follow);
         located.map_or(0, |located| located.type_bits())
+    }
+
+    /// The type of a FIFO, or of a socket if the guest accepts it.
+    pub(super) fn special_type(
+        &self,
+        at: &Fd,
+        follow: PathFlags,
+        path: &str,
+    ) -> FsResult<types::DescriptorType> {
+        use types::DescriptorType::{Fifo, Socket, Unknown};
+        let located = Located::find(&self.dir(at)?.dir, path.as_ref(), following(follow))?;
+        Ok(match located.type_bits() {
+            1 => Fifo,
+            12 if self.files.knows_sockets => Socket,
+            _ => Unknown,
+        })
     }
 
     pub(super) fn stream(
@@ -391,7 +425,7 @@ impl FilesView<'_> {
         at: Option<Filesize>,
     ) -> FsResult<Resource<DynOutputStream>> {
         let file = Arc::clone(&self.writable_file(fd)?.file);
-        let budget = self.place(fd)?.budget.clone();
+        let budget = self.mount(fd)?.budget.clone();
         let writer: DynOutputStream = Box::new(FileWriter {
             file,
             at,
@@ -401,25 +435,26 @@ impl FilesView<'_> {
         Ok(self.table.push(writer)?)
     }
 
-    pub(super) fn two_spots(
+    pub(super) fn two_entries(
         &mut self,
         fd: &Fd,
         old: String,
         new_fd: &Fd,
         new: String,
     ) -> FsResult<((Fd, String), (Fd, String))> {
-        let from = self.spot(fd, old)?;
-        match self.spot(new_fd, new) {
+        let from = self.entry(fd, old)?;
+        match self.entry(new_fd, new) {
             Ok(to) => Ok((from, to)),
             Err(error) => {
-                self.done(from.0);
+                self.release(from.0);
                 Err(error)
             }
         }
     }
 
-    /// A name does not move from one budget to another; guests copy instead, as between disks.
-    pub(super) fn same_place(&self, a: &Fd, b: &Fd) -> FsResult<()> {
+    /// Fails unless both are in the same mount. A file cannot move from one budget to another; guests copy it instead,
+    /// as between disks.
+    pub(super) fn same_mount(&self, a: &Fd, b: &Fd) -> FsResult<()> {
         match self.files.open.get(&a.rep()) == self.files.open.get(&b.rep()) {
             true => Ok(()),
             false => Err(ErrorCode::CrossDevice.into()),
@@ -447,12 +482,12 @@ fn split_entry(path: &str) -> FsResult<(&Path, &str)> {
     Ok((if here { Path::new(".") } else { parent }, name))
 }
 
-/// The same handle, for a call that takes it by value.
-pub(super) fn again(fd: &Fd) -> Fd {
+/// Borrows a handle again, for a call that takes it by value.
+pub(super) fn reborrow(fd: &Fd) -> Fd {
     Resource::new_borrow(fd.rep())
 }
 
-/// Whether a link to `target` stays inside wherever it, or a directory around it, is moved to.
+/// Whether a link to `target` stays inside, even if it or one of its parent directories is moved.
 pub(super) fn link_stays_inside(target: &str) -> bool {
     let inward = |part| matches!(part, Component::Normal(_) | Component::CurDir);
     !target.is_empty() && Path::new(target).components().all(inward)
@@ -463,7 +498,7 @@ mod tests {
     use super::link_stays_inside;
 
     #[test]
-    fn only_links_that_stay_inside_may_be_laid() {
+    fn only_links_that_stay_inside_may_be_created() {
         for (target, inside) in [
             ("b", true),
             ("./a/b", true),

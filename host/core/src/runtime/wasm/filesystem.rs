@@ -1,9 +1,9 @@
-//! `wasi:filesystem` as a guest calls it: what changes nothing is passed on to wasmtime-wasi, what
-//! changes something goes by the rules of [`super::files`] first.
+//! `wasi:filesystem` as a guest calls it: operations that change nothing are passed on to wasmtime-wasi, all
+//! others are first checked by [`super::files`].
 
 use super::budget::ENTRY;
 use super::file_streams::FileReader;
-use super::files::{Change, Fd, FilesView, again, link_stays_inside};
+use super::files::{Change, Fd, FilesView, link_stays_inside, reborrow};
 use crate::files::real_path;
 use rustix::fs::{AtFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
 use rustix::io::Errno;
@@ -16,11 +16,11 @@ use wasmtime_wasi::filesystem::Descriptor;
 use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult, ReaddirIterator};
 
-/// Directories being listed at once; each holds a handle and one piece of the listing.
-const MAX_LISTINGS: usize = 64;
+/// Directories that may be listed at the same time; each keeps a handle and a part of the listing.
+pub(super) const MAX_LISTINGS: usize = 64;
 
-/// A directory being listed, read piece by piece: a whole listing may be millions of names, and
-/// reading it in one call would hold up the clock.
+/// A directory being listed, read in parts: a whole listing may be millions of names, and
+/// reading it in one call would delay the check of the deadline.
 struct Listing(rustix::fs::Dir);
 
 impl Listing {
@@ -31,15 +31,15 @@ impl Listing {
                 None => return Ok(None),
                 Some(entry) => entry.map_err(io::Error::from)?,
             };
-            // A name that WASI cannot say does not hide the others.
+            // A name that is not UTF-8 cannot be expressed in WASI; the others are still listed.
             let Ok(name) = entry.file_name().to_str() else {
                 continue;
             };
             if matches!(name, "." | "..") {
                 continue;
             }
-            // The guest asks for each name's inode, and one that is gone meanwhile would end its
-            // whole listing with an error.
+            // The guest asks for each name's inode. A name that was removed in the meantime would make
+            // its whole listing fail.
             let dir = self.0.fd().map_err(io::Error::from)?;
             let there = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW);
             if there.is_err_and(|error| error == Errno::NOENT) {
@@ -63,7 +63,7 @@ impl Listing {
     }
 }
 
-/// A time as the kernel takes it.
+/// A timestamp in the kernel's format.
 fn timestamp(new: types::NewTimestamp) -> FsResult<Timespec> {
     let (tv_sec, tv_nsec) = match new {
         types::NewTimestamp::NoChange => (0, UTIME_OMIT),
@@ -80,10 +80,10 @@ fn timestamp(new: types::NewTimestamp) -> FsResult<Timespec> {
 
 impl preopens::Host for FilesView<'_> {
     fn get_directories(&mut self) -> wasmtime::Result<Vec<(Fd, String)>> {
-        let mut all = Vec::with_capacity(self.files.places.len());
-        for index in 0..self.files.places.len() {
-            let place = &self.files.places[index];
-            let (dir, guest) = (place.dir.clone(), place.guest.clone());
+        let mut all = Vec::with_capacity(self.files.mounts.len());
+        for index in 0..self.files.mounts.len() {
+            let mount = &self.files.mounts[index];
+            let (dir, guest) = (mount.dir.clone(), mount.guest.clone());
             let fd = self.table.push(Descriptor::Dir(dir))?;
             self.files.open.insert(fd.rep(), index);
             all.push((fd, guest));
@@ -120,7 +120,8 @@ impl types::HostDescriptor for FilesView<'_> {
         self.sync(fd).await
     }
 
-    /// The one file operation that may take long, so it leaves the thread.
+    /// May take long, so it runs on tokio's blocking pool. Unlike other host calls (see [`super::threads`]), a sync that
+    /// never returns delays the end of the runtime.
     async fn sync(&mut self, fd: Fd) -> FsResult<()> {
         let Descriptor::File(file) = self.table.get(&fd)? else {
             return Ok(());
@@ -142,12 +143,12 @@ impl types::HostDescriptor for FilesView<'_> {
 
     async fn set_size(&mut self, fd: Fd, size: Filesize) -> FsResult<()> {
         let file = self.writable_file(&fd)?;
-        let budget = &self.place(&fd)?.budget;
+        let budget = &self.mount(&fd)?.budget;
         let charged = budget.charge_growth(&file.file, size);
-        self.breathe(&fd).await;
+        self.yield_after_recount(&fd).await;
         charged?;
         self.writable_file(&fd)?.file.set_len(size)?;
-        self.place(&fd)?.budget.shrunk();
+        self.mount(&fd)?.budget.note_shrunk();
         Ok(())
     }
 
@@ -157,15 +158,15 @@ impl types::HostDescriptor for FilesView<'_> {
         atim: types::NewTimestamp,
         mtim: types::NewTimestamp,
     ) -> FsResult<()> {
-        if self.place(&fd)?.only.is_some() && self.dir(&fd).is_ok() {
+        if self.mount(&fd)?.only.is_some() && self.dir(&fd).is_ok() {
             return Err(ErrorCode::NotPermitted.into());
         }
-        if let (Some(sealed), descriptor) = (&self.place(&fd)?.sealed, self.table.get(&fd)?) {
+        if let (Some(protected), descriptor) = (&self.mount(&fd)?.protected, self.table.get(&fd)?) {
             let handle = match descriptor {
                 Descriptor::File(file) => &file.file,
                 Descriptor::Dir(dir) => &dir.dir,
             };
-            if sealed.covers(&real_path(handle.as_ref())?) {
+            if protected.covers(&real_path(handle.as_ref())?) {
                 return Err(ErrorCode::NotPermitted.into());
             }
         }
@@ -179,35 +180,39 @@ impl types::HostDescriptor for FilesView<'_> {
     async fn write(&mut self, fd: Fd, buf: Vec<u8>, offset: Filesize) -> FsResult<Filesize> {
         let file = self.writable_file(&fd)?;
         let end = offset.saturating_add(buf.len() as u64);
-        let charged = self.place(&fd)?.budget.charge_growth(&file.file, end);
-        self.breathe(&fd).await;
+        let charged = self.mount(&fd)?.budget.charge_growth(&file.file, end);
+        self.yield_after_recount(&fd).await;
         charged?;
-        let file = self.writable_file(&fd)?;
-        Ok(file.file.write_at(&buf, offset)? as Filesize)
+        let written = self.writable_file(&fd)?.file.write_at(&buf, offset);
+        if let Err(error) = &written {
+            self.mount(&fd)?.budget.note_write_error(error);
+        }
+        Ok(written? as Filesize)
     }
 
     async fn read_directory(&mut self, fd: Fd) -> FsResult<Resource<ReaddirIterator>> {
-        if self.place(&fd)?.only.is_some() {
+        if self.mount(&fd)?.only.is_some() {
             return Err(ErrorCode::Access.into());
         }
         if self.files.listings >= MAX_LISTINGS {
-            self.files.met_max_open = true;
+            self.files.hit_max_listings = true;
             return Err(ErrorCode::Quota.into());
         }
         let listing = rustix::fs::Dir::read_from(&self.dir(&fd)?.dir).map_err(io::Error::from)?;
         let listing = self.table.push(Listing(listing))?;
         self.files.listings += 1;
-        // The table knows what is behind the number; the binding's type is only its name for it.
+        // The table knows the type behind the number; the binding only declares another one.
         Ok(Resource::new_own(listing.rep()))
     }
 
     async fn create_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        self.change_as(&fd, &path, Change::NewFolder)?;
-        self.place(&fd)?.budget.charge(ENTRY)?;
-        self.breathe(&fd).await;
-        let (at, name) = self.spot_for(&fd, path, Change::NewFolder)?;
-        let made = self.inner().create_directory_at(again(&at), name).await;
-        self.done(at);
+        self.checked_entry_for(&fd, &path, Change::NewDirectory)?;
+        let charged = self.mount(&fd)?.budget.charge(ENTRY);
+        self.yield_after_recount(&fd).await;
+        charged?;
+        let (at, name) = self.entry_for(&fd, path, Change::NewDirectory)?;
+        let made = self.inner().create_directory_at(reborrow(&at), name).await;
+        self.release(at);
         made
     }
 
@@ -221,8 +226,17 @@ impl types::HostDescriptor for FilesView<'_> {
         follow: PathFlags,
         path: String,
     ) -> FsResult<types::DescriptorStat> {
-        let follow = self.look(&fd, &path, follow)?;
-        self.inner().stat_at(fd, follow, path).await
+        let follow = self.check_visible(&fd, &path, follow)?;
+        let found = self
+            .inner()
+            .stat_at(reborrow(&fd), follow, path.clone())
+            .await;
+        let mut status = found?;
+        // wasmtime-wasi reports these types as unknown.
+        if matches!(status.type_, types::DescriptorType::Unknown) {
+            status.type_ = self.special_type(&fd, follow, &path)?;
+        }
+        Ok(status)
     }
 
     async fn set_times_at(
@@ -248,16 +262,17 @@ impl types::HostDescriptor for FilesView<'_> {
         new_fd: Fd,
         new: String,
     ) -> FsResult<()> {
-        self.same_place(&fd, &new_fd)?;
-        self.change(&fd, &old)?;
-        self.change(&new_fd, &new)?;
-        self.place(&fd)?.budget.charge(ENTRY)?;
-        self.breathe(&fd).await;
-        let (from, to) = self.two_spots(&fd, old, &new_fd, new)?;
-        let (a, b) = (again(&from.0), again(&to.0));
+        self.same_mount(&fd, &new_fd)?;
+        self.checked_entry(&fd, &old)?;
+        self.checked_entry(&new_fd, &new)?;
+        let charged = self.mount(&fd)?.budget.charge(ENTRY);
+        self.yield_after_recount(&fd).await;
+        charged?;
+        let (from, to) = self.two_entries(&fd, old, &new_fd, new)?;
+        let (a, b) = (reborrow(&from.0), reborrow(&to.0));
         let linked = self.inner().link_at(a, follow, from.1, b, to.1).await;
-        self.done(from.0);
-        self.done(to.0);
+        self.release(from.0);
+        self.release(to.0);
         linked
     }
 
@@ -269,75 +284,77 @@ impl types::HostDescriptor for FilesView<'_> {
         how: OpenFlags,
         flags: DescriptorFlags,
     ) -> FsResult<Fd> {
-        if self.files.open.len() >= self.files.max_open + self.files.places.len() {
-            self.files.met_max_open = true;
+        if self.files.open.len() >= self.files.max_open + self.files.mounts.len() {
+            self.files.hit_max_open = true;
             return Err(ErrorCode::Quota.into());
         }
-        let place = self
+        let mount = self
             .files
             .open
             .get(&fd.rep())
             .copied()
             .ok_or(ErrorCode::BadDescriptor)?;
         let opened = self.open(&fd, follow, &path, how, flags);
-        self.breathe(&fd).await;
-        self.adopt(place, opened?)
+        self.yield_after_recount(&fd).await;
+        self.register(mount, opened?)
     }
 
     fn drop(&mut self, fd: Fd) -> wasmtime::Result<()> {
-        // The last handle of a removed file gives its bytes back.
-        if let (Ok(place), Ok(file)) = (self.place(&fd), self.writable_file(&fd))
+        // Closing the last handle of a removed file frees its bytes.
+        if let (Ok(mount), Ok(file)) = (self.mount(&fd), self.file(&fd))
+            && mount.budget.is_private()
             && file.file.metadata().is_ok_and(|meta| meta.nlink() == 0)
         {
-            place.budget.shrunk();
+            mount.budget.note_shrunk();
         }
         self.files.open.remove(&fd.rep());
         self.inner().drop(fd)
     }
 
     async fn readlink_at(&mut self, fd: Fd, path: String) -> FsResult<String> {
-        self.look(&fd, &path, PathFlags::empty())?;
+        self.check_visible(&fd, &path, PathFlags::empty())?;
         self.inner().readlink_at(fd, path).await
     }
 
     async fn remove_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        let (at, name) = self.spot(&fd, path)?;
-        self.place(&fd)?.budget.shrunk();
-        let removed = self.inner().remove_directory_at(again(&at), name).await;
-        self.done(at);
+        let (at, name) = self.entry(&fd, path)?;
+        self.mount(&fd)?.budget.note_shrunk();
+        let removed = self.inner().remove_directory_at(reborrow(&at), name).await;
+        self.release(at);
         removed
     }
 
     async fn rename_at(&mut self, fd: Fd, old: String, new_fd: Fd, new: String) -> FsResult<()> {
-        self.same_place(&fd, &new_fd)?;
-        let (from, to) = self.two_spots(&fd, old, &new_fd, new)?;
-        self.place(&fd)?.budget.shrunk();
-        let (a, b) = (again(&from.0), again(&to.0));
+        self.same_mount(&fd, &new_fd)?;
+        let (from, to) = self.two_entries(&fd, old, &new_fd, new)?;
+        self.mount(&fd)?.budget.note_shrunk();
+        let (a, b) = (reborrow(&from.0), reborrow(&to.0));
         let renamed = self.inner().rename_at(a, from.1, b, to.1).await;
-        self.done(from.0);
-        self.done(to.0);
+        self.release(from.0);
+        self.release(to.0);
         renamed
     }
 
     async fn symlink_at(&mut self, fd: Fd, target: String, path: String) -> FsResult<()> {
-        self.change(&fd, &path)?;
-        // The guest could not follow it out, but whoever opens the directory later would.
+        self.checked_entry(&fd, &path)?;
+        // The guest could not follow it outside, but another program that opens the directory later would.
         if !link_stays_inside(&target) {
             return Err(ErrorCode::NotPermitted.into());
         }
-        self.place(&fd)?.budget.charge(ENTRY)?;
-        self.breathe(&fd).await;
-        let (at, name) = self.spot(&fd, path)?;
-        let laid = self.inner().symlink_at(again(&at), target, name).await;
-        self.done(at);
-        laid
+        let charged = self.mount(&fd)?.budget.charge(ENTRY);
+        self.yield_after_recount(&fd).await;
+        charged?;
+        let (at, name) = self.entry(&fd, path)?;
+        let created = self.inner().symlink_at(reborrow(&at), target, name).await;
+        self.release(at);
+        created
     }
 
     async fn unlink_file_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        let (at, name) = self.spot(&fd, path)?;
-        self.place(&fd)?.budget.shrunk();
-        let removed = self.inner().unlink_file_at(again(&at), name).await;
-        self.done(at);
+        let (at, name) = self.entry(&fd, path)?;
+        self.mount(&fd)?.budget.note_shrunk();
+        let removed = self.inner().unlink_file_at(reborrow(&at), name).await;
+        self.release(at);
         removed
     }
 
@@ -373,7 +390,7 @@ impl types::HostDescriptor for FilesView<'_> {
         follow: PathFlags,
         path: String,
     ) -> FsResult<types::MetadataHashValue> {
-        let follow = self.look(&fd, &path, follow)?;
+        let follow = self.check_visible(&fd, &path, follow)?;
         self.inner().metadata_hash_at(fd, follow, path).await
     }
 }
@@ -410,7 +427,7 @@ mod tests {
 
     const FULL: u64 = 64 * ENTRY;
 
-    /// Polls a call to its end; returns its result and how often it yielded.
+    /// Polls a call until it is ready; returns its result and how often it yielded.
     fn polled<F: Future>(call: F) -> (F::Output, usize) {
         let (mut call, mut cx) = (pin!(call), Context::from_waker(Waker::noop()));
         let mut yields = 0;
@@ -422,20 +439,23 @@ mod tests {
         }
     }
 
-    /// A recount takes the host as long as there are files, and the guest no fuel. Whether the run is over is looked at
-    /// each time the guest yields.
+    /// A recount costs time for each file, but the guest no fuel. The deadline is checked each time the guest yields.
     #[test]
-    fn every_call_that_counts_the_scratch_directory_anew_yields() {
+    fn every_call_that_recounts_the_scratch_directory_yields() {
         for call in [
             "mkdir", "create", "symlink", "link", "write", "grow", "append",
         ] {
-            for is_spent in [true, false] {
+            // Without a recount, with one that finds space, and with one that finds none.
+            for (is_spent, is_full) in [(false, false), (true, false), (true, true)] {
                 let scratch = tempfile::tempdir().unwrap();
                 std::fs::write(scratch.path().join("f"), "").unwrap();
-                let budget = Budget::new(FULL, Some(scratch.path().to_owned()));
+                let budget = Budget::new(
+                    FULL,
+                    Some(std::fs::File::open(scratch.path()).unwrap().into()),
+                );
                 let (mut files, mut table) = (Files::new(8), ResourceTable::new());
                 let dir = File::open(scratch.path()).unwrap();
-                files.show(dir, "/tmp".into(), true, None, budget.clone(), None);
+                files.add_mount(dir, "/tmp".into(), true, None, budget.clone(), None);
                 let mut view = FilesView {
                     files: &mut files,
                     table: &mut table,
@@ -443,56 +463,70 @@ mod tests {
                 let (top, _) = view.get_directories().unwrap().remove(0);
                 let nothing = PathFlags::empty();
                 let flags = DescriptorFlags::READ | DescriptorFlags::WRITE;
-                let open =
-                    view.open_at(again(&top), nothing, "f".into(), OpenFlags::empty(), flags);
+                let open = view.open_at(
+                    reborrow(&top),
+                    nothing,
+                    "f".into(),
+                    OpenFlags::empty(),
+                    flags,
+                );
                 let file = polled(open).0.unwrap();
+                if is_full {
+                    let other = File::create(scratch.path().join("other")).unwrap();
+                    other.set_len(FULL - 2 * ENTRY).unwrap();
+                }
                 if is_spent {
                     budget.charge(FULL).unwrap();
-                    budget.shrunk();
+                    budget.note_shrunk();
                 }
-                let top = again(&top);
-                let yields = match call {
+                let top = reborrow(&top);
+                let (done, yields) = match call {
                     "mkdir" => {
                         let (made, yields) = polled(view.create_directory_at(top, "d".into()));
-                        made.unwrap();
-                        yields
+                        (made, yields)
                     }
                     "create" => {
                         let create = OpenFlags::CREATE;
                         let (made, yields) =
                             polled(view.open_at(top, nothing, "c".into(), create, flags));
-                        made.unwrap();
-                        yields
+                        (made.map(drop), yields)
                     }
                     "symlink" => {
                         let (made, yields) = polled(view.symlink_at(top, "f".into(), "s".into()));
-                        made.unwrap();
-                        yields
+                        (made, yields)
                     }
                     "link" => {
-                        let to = again(&top);
+                        let to = reborrow(&top);
                         let (made, yields) =
                             polled(view.link_at(top, nothing, "f".into(), to, "l".into()));
-                        made.unwrap();
-                        yields
+                        (made, yields)
                     }
                     "write" => {
                         let (written, yields) = polled(view.write(file, vec![0; 4096], 0));
-                        assert_eq!(written.unwrap(), 4096);
-                        yields
+                        (written.map(|written| assert_eq!(written, 4096)), yields)
                     }
                     "grow" => {
                         let (grown, yields) = polled(view.set_size(file, 8192));
-                        grown.unwrap();
-                        yields
+                        (grown, yields)
                     }
                     _ => {
                         let stream = view.append_via_stream(file).unwrap();
                         let stream = view.table.get_mut(&stream).unwrap();
                         stream.write(Bytes::from_static(&[0; 4096])).unwrap();
-                        polled(stream.ready()).1
+                        let (_, yields) = polled(stream.ready());
+                        let done = stream.check_write().map(drop);
+                        (
+                            done.map_err(|_| ErrorCode::InsufficientSpace.into()),
+                            yields,
+                        )
                     }
                 };
+                let done = done.map_err(|error| error.downcast().unwrap());
+                let expected = match is_full {
+                    true => Err(ErrorCode::InsufficientSpace),
+                    false => Ok(()),
+                };
+                assert_eq!(format!("{done:?}"), format!("{expected:?}"), "{call}");
                 assert_eq!(yields, usize::from(is_spent), "{call}");
             }
         }

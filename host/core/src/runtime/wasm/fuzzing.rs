@@ -2,10 +2,10 @@
 //! handle, name and flag, in any order.
 
 use super::budget::Budget;
-use super::files::{Fd, Files, FilesView, again};
+use super::files::{Fd, Files, FilesView, reborrow};
 use super::typescript::{Left, Transpiler};
 use crate::runtime::cache::Cache;
-use crate::runtime::sealed::Sealed;
+use crate::runtime::protected::ProtectedPaths;
 use bytes::Bytes;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
@@ -24,7 +24,7 @@ use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
 
 /// A directory that a guest sees.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct Mount {
     /// Where it is.
     pub host: PathBuf,
     /// Where the guest sees it.
@@ -136,9 +136,9 @@ const FLAGS: [DescriptorFlags; 3] = [
     DescriptorFlags::MUTATE_DIRECTORY,
 ];
 
-/// What a call gave.
+/// What a call returned.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
+pub enum CallResult {
     /// Nothing but success.
     Done,
     /// Bytes of a file.
@@ -151,7 +151,7 @@ pub enum Answer {
     Trapped(String),
 }
 
-/// The files of one guest, and the handles it holds.
+/// The files of one guest, and its open handles.
 pub struct Guest {
     runtime: Runtime,
     files: Files,
@@ -166,21 +166,21 @@ impl std::fmt::Debug for Guest {
 }
 
 impl Guest {
-    /// A guest that sees `places`, may write `disk` bytes and nothing below the `protected` paths.
-    pub fn new(places: &[Place], protected: &[PathBuf], disk: u64) -> io::Result<Self> {
-        let sealed = Arc::new(Sealed::new(protected.iter().cloned(), None));
+    /// A guest that sees `mounts`, may write `disk` bytes and nothing below the `protected` paths.
+    pub fn new(mounts: &[Mount], protected: &[PathBuf], disk: u64) -> io::Result<Self> {
+        let protected = Arc::new(ProtectedPaths::new(protected.iter().cloned(), None));
         let budget = Budget::new(disk, None);
         let mut files = Files::new(32);
-        for place in places {
-            let dir = Dir::open_ambient_dir(&place.host, ambient_authority())?;
-            let overlaps = place.writable && sealed.overlaps(&place.host);
-            files.show(
+        for mount in mounts {
+            let dir = Dir::open_ambient_dir(&mount.host, ambient_authority())?;
+            let overlaps = mount.writable && protected.overlaps(&mount.host);
+            files.add_mount(
                 dir.into_std_file(),
-                place.guest.clone(),
-                place.writable,
-                place.only.clone(),
+                mount.guest.clone(),
+                mount.writable,
+                mount.only.clone(),
                 budget.clone(),
-                overlaps.then(|| Arc::clone(&sealed)),
+                overlaps.then(|| Arc::clone(&protected)),
             );
         }
         let mut guest = Self {
@@ -196,7 +196,7 @@ impl Guest {
     }
 
     /// Makes one call, as the guest's bindings would.
-    pub fn call(&mut self, call: &Call) -> Answer {
+    pub fn call(&mut self, call: &Call) -> CallResult {
         let mut opened = None;
         let mut closed = None;
         let (open, mut view) = (
@@ -207,14 +207,14 @@ impl Guest {
             },
         );
         if open.is_empty() {
-            return Answer::Refused;
+            return CallResult::Refused;
         }
-        let fd = |number: usize| again(&open[number % open.len()]);
+        let fd = |number: usize| reborrow(&open[number % open.len()]);
         let follow = |follow: bool| match follow {
             true => PathFlags::SYMLINK_FOLLOW,
             false => PathFlags::empty(),
         };
-        let done = |result: FsResult<()>| result.map(|()| Answer::Done);
+        let done = |result: FsResult<()>| result.map(|()| CallResult::Done);
         let now = || NewTimestamp::Now;
         let answer = self.runtime.block_on(async {
             match call.clone() {
@@ -237,7 +237,7 @@ impl Guest {
                         .fold(DescriptorFlags::empty(), |all, (_, flag)| all | *flag);
                     let fd = view.open_at(fd(at), follow(links), path, how, flags);
                     opened = Some(fd.await?);
-                    Ok(Answer::Done)
+                    Ok(CallResult::Done)
                 }
                 Call::CreateDirectory { at, path } => {
                     done(view.create_directory_at(fd(at), path).await)
@@ -261,7 +261,7 @@ impl Guest {
                 }
                 Call::ReadLink { at, path } => {
                     let target = view.readlink_at(fd(at), path).await?;
-                    Ok(Answer::Names(vec![target]))
+                    Ok(CallResult::Names(vec![target]))
                 }
                 Call::Stat {
                     at,
@@ -271,7 +271,7 @@ impl Guest {
                     view.metadata_hash_at(fd(at), follow(links), path.clone())
                         .await?;
                     view.stat_at(fd(at), follow(links), path).await?;
-                    Ok(Answer::Done)
+                    Ok(CallResult::Done)
                 }
                 Call::SetTimesAt {
                     at,
@@ -287,7 +287,7 @@ impl Guest {
                 Call::SetSize { fd: number, size } => done(view.set_size(fd(number), size).await),
                 Call::Read { fd: number, offset } => {
                     let (bytes, _) = view.read(fd(number), 4096, offset).await?;
-                    Ok(Answer::Bytes(bytes))
+                    Ok(CallResult::Bytes(bytes))
                 }
                 Call::Write {
                     fd: number,
@@ -295,7 +295,7 @@ impl Guest {
                     bytes,
                 } => {
                     view.write(fd(number), bytes, offset).await?;
-                    Ok(Answer::Done)
+                    Ok(CallResult::Done)
                 }
                 Call::WriteStream {
                     fd: number,
@@ -306,33 +306,33 @@ impl Guest {
                     let written = view.table.get_mut(&stream)?.write(Bytes::from(bytes));
                     view.table.delete(stream)?;
                     written.map_err(|_| types::ErrorCode::Io)?;
-                    Ok(Answer::Done)
+                    Ok(CallResult::Done)
                 }
                 Call::Append { fd: number, bytes } => {
                     let stream = view.append_via_stream(fd(number))?;
                     let written = view.table.get_mut(&stream)?.write(Bytes::from(bytes));
                     view.table.delete(stream)?;
                     written.map_err(|_| types::ErrorCode::Io)?;
-                    Ok(Answer::Done)
+                    Ok(CallResult::Done)
                 }
                 Call::List { fd: number } => {
                     let listing = view.read_directory(fd(number)).await?;
                     let mut names = Vec::new();
-                    let again = || wasmtime::component::Resource::new_borrow(listing.rep());
-                    while let Some(entry) = view.read_directory_entry(again()).await? {
+                    let reborrow = || wasmtime::component::Resource::new_borrow(listing.rep());
+                    while let Some(entry) = view.read_directory_entry(reborrow()).await? {
                         names.push(entry.name);
                     }
                     types::HostDirectoryEntryStream::drop(&mut view, listing)
                         .map_err(|_| types::ErrorCode::Io)?;
-                    Ok(Answer::Names(names))
+                    Ok(CallResult::Names(names))
                 }
-                // The directories that it was given stay open: without one there is nothing to call.
+                // The preopened directories stay open: without one there is nothing to call.
                 Call::Close { fd: number } => {
                     let number = number % open.len();
-                    if number >= view.files.places.len() {
+                    if number >= view.files.mounts.len() {
                         closed = Some(number);
                     }
-                    Ok(Answer::Done)
+                    Ok(CallResult::Done)
                 }
             }
         });
@@ -340,12 +340,12 @@ impl Guest {
         if let Some(number) = closed {
             let fd = self.open.swap_remove(number);
             if let Err(error) = types::HostDescriptor::drop(&mut self.view(), fd) {
-                return Answer::Trapped(error.to_string());
+                return CallResult::Trapped(error.to_string());
             }
         }
         answer.unwrap_or_else(|error: wasmtime_wasi::p2::FsError| match error.downcast() {
-            Ok(_) => Answer::Refused,
-            Err(trap) => Answer::Trapped(trap.to_string()),
+            Ok(_) => CallResult::Refused,
+            Err(trap) => CallResult::Trapped(trap.to_string()),
         })
     }
 
@@ -370,7 +370,7 @@ impl std::fmt::Debug for TypeScript {
 }
 
 impl TypeScript {
-    /// The transpiler, compiled for this machine in the folder `cache`.
+    /// The transpiler, compiled for this machine in the directory `cache`.
     pub fn new(cache: &Path) -> io::Result<Self> {
         let runtime = Builder::new_current_thread().build()?;
         let transpiler = Transpiler::new(Cache::new(cache.to_owned()));
@@ -383,11 +383,11 @@ impl TypeScript {
         })
     }
 
-    /// Transpiles as a guest asks for it: the code and the lines its mappings name, here and in the source, or the
-    /// message, and the fuel that is left; `None` if the guest is ended.
+    /// Transpiles as for a guest. Returns the code and the lines that its mappings name, in the code and in the source,
+    /// or an error message; and the fuel that is left. `None` if the error would end the guest.
     #[expect(
         clippy::type_complexity,
-        reason = "a type of its own would be more to read than this"
+        reason = "a type of its own would be longer than this"
     )]
     pub fn transpile(
         &self,
@@ -397,8 +397,8 @@ impl TypeScript {
         fuel: u64,
     ) -> Option<(Result<(String, Vec<(u32, u32)>), String>, u64)> {
         let left = Left { memory, fuel };
-        let asked = self.transpiler.transpile(name, source, left);
-        let (answer, fuel) = self.runtime.block_on(asked).ok()?;
+        let transpiled = self.transpiler.transpile(name, source, left);
+        let (answer, fuel) = self.runtime.block_on(transpiled).ok()?;
         let answer = answer.map(|made| {
             let lines = made.mappings.iter();
             let lines = lines.map(|mapping| (mapping.line, mapping.original_line));
@@ -413,20 +413,20 @@ mod tests {
     use super::*;
     use std::time::SystemTime;
 
-    /// A guest with a writable directory that holds a protected one, and with a single file of another.
+    /// A guest with a writable directory that contains a protected one, and with a single file of another directory.
     fn guest(around: &Path) -> Guest {
-        for folder in ["work/protected", "single"] {
-            std::fs::create_dir_all(around.join(folder)).unwrap();
+        for directory in ["work/protected", "single"] {
+            std::fs::create_dir_all(around.join(directory)).unwrap();
         }
         std::fs::write(around.join("single/granted"), "").unwrap();
-        let place = |folder: &str, only: Option<&str>| Place {
+        let mount = |folder: &str, only: Option<&str>| Mount {
             host: around.join(folder),
             guest: format!("/{folder}"),
             writable: true,
             only: only.map(str::to_owned),
         };
-        let places = [place("work", None), place("single", Some("granted"))];
-        Guest::new(&places, &[around.join("work/protected")], 1 << 20).unwrap()
+        let mounts = [mount("work", None), mount("single", Some("granted"))];
+        Guest::new(&mounts, &[around.join("work/protected")], 1 << 20).unwrap()
     }
 
     #[test]
@@ -441,7 +441,7 @@ mod tests {
             how: 0b10,
             flags: 0b1,
         };
-        assert_eq!(guest.call(&open), Answer::Done);
+        assert_eq!(guest.call(&open), CallResult::Done);
         let times = |folder: &str| -> SystemTime {
             let meta = std::fs::metadata(around.join(folder)).unwrap();
             meta.modified().unwrap()
@@ -459,9 +459,9 @@ mod tests {
             here(single),
             Call::SetTimes { fd: single },
         ] {
-            assert_eq!(guest.call(&refused), Answer::Refused, "{refused:?}");
+            assert_eq!(guest.call(&refused), CallResult::Refused, "{refused:?}");
         }
         assert_eq!((times("work/protected"), times("single")), before);
-        assert_eq!(guest.call(&here(work)), Answer::Done);
+        assert_eq!(guest.call(&here(work)), CallResult::Done);
     }
 }

@@ -1,9 +1,9 @@
 //! A file that a guest named: located, and not opened yet.
 //!
-//! Opening a FIFO can block for ever, and opening a FIFO, a socket or a device can change it or whoever
-//! waits at its other end. So what a guest names is first located by an `O_PATH` handle, which has no
-//! effect on the file. Its type is checked on this handle, and the handle is then opened or changed: a
-//! name may be exchanged for another file after the check, a handle may not. Opening with `O_NONBLOCK`
+//! Opening a FIFO can block for ever, and opening a FIFO, a socket or a device can change it or the process
+//! at its other end. So what a guest names is first located by an `O_PATH` handle, which has no
+//! effect on the file. Its type is checked on this handle, and the handle is then opened or changed: after
+//! the check a name can be made to lead to another file, a handle cannot. Opening with `O_NONBLOCK`
 //! and checking afterwards was rejected: it still opens devices, and it fails on regular files under a lease.
 //!
 //! Whatever opens a file for a guest, or changes more of it than its names, must go through here.
@@ -26,7 +26,7 @@ pub(super) struct Located {
 }
 
 impl Located {
-    /// Locates `path` without leaving `dir`. Links on the way are followed in any case.
+    /// Locates `path` without leaving `dir`. `follow` is for the last component; links before it are always followed.
     pub(super) fn find(dir: &File, path: &Path, follow: FollowSymlinks) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options
@@ -38,12 +38,12 @@ impl Located {
         Ok(Self { handle, meta })
     }
 
-    /// The type as Linux writes it into the mode, without the 12 bits below.
+    /// The file type bits of the mode, shifted right by 12 (`S_IFMT >> 12`).
     pub(super) fn type_bits(&self) -> u8 {
         u8::try_from(self.meta.mode() >> 12 & 0xf).unwrap_or(0)
     }
 
-    /// The located file itself: opened for nothing, good to ask where it is.
+    /// The `O_PATH` handle, which can tell where the file really is.
     pub(super) fn handle(&self) -> &File {
         &self.handle
     }
@@ -136,14 +136,14 @@ mod tests {
         let located = locate(&File::open("/dev").unwrap(), "null");
         assert_eq!(located.type_bits(), 2);
         assert!(is_refused(located.open(true, false)));
-        // Changes nothing even if it is not refused.
+        // Changes nothing even if it is allowed by mistake.
         let mut nothing = EPOCH;
         nothing.last_modification = nothing.last_access;
         assert!(is_refused(located.set_times(&nothing)));
     }
 
     #[test]
-    fn a_file_that_was_located_is_the_one_that_is_opened_and_changed() {
+    fn the_file_that_was_located_is_the_one_that_is_opened_and_changed() {
         let folder = tempfile::tempdir().unwrap();
         let dir = File::open(folder.path()).unwrap();
         let path = folder.path().join("a");

@@ -2,7 +2,7 @@
 
 use wasmtime::ResourceLimiter;
 
-/// Allows memory up to a limit; past it the guest's allocation fails and the guest decides.
+/// Allows memory up to a limit; beyond it, the guest's allocation fails and the guest handles that.
 #[derive(Debug)]
 pub(crate) struct Memory {
     limit: u64,
@@ -10,7 +10,7 @@ pub(crate) struct Memory {
     pub(crate) denied: bool,
 }
 
-/// Tables hold function references; the guests' own need less than 10,000.
+/// The maximum number of function references in a table; the guests' own tables need less than 10,000.
 pub(crate) const MAX_TABLE: usize = 30_000;
 
 impl Memory {
@@ -22,7 +22,7 @@ impl Memory {
         }
     }
 
-    /// How much of the limit was never asked for.
+    /// How much of the limit was never requested.
     pub(crate) fn left(&self) -> u64 {
         self.limit.saturating_sub(self.peak)
     }

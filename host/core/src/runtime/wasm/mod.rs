@@ -1,12 +1,12 @@
 //! Scripts in WASI interpreters, under wasmtime.
 //!
 //! Each run is a fresh instance of the guest: its memory is a copy-on-write view of a snapshot taken
-//! when the interpreter was ready, so a start costs page faults and not start-up code. The guest has
-//! the directories of its permit and nothing else: no sockets, no processes, no environment of ours.
+//! when the interpreter was ready, so a start costs page faults instead of start-up code. The guest has
+//! the directories of its permit and nothing else: no sockets, no processes, none of our environment.
 //!
-//! Time is enforced by fuel: the guest yields after every slice of it, and the deadline is looked at
-//! each time it does. A host call that does not return is no matter of fuel: a watchdog ends its run
-//! ([`threads`]). An amount of fuel is no clock, so a total is a budget of its own. Epochs would
+//! Time is enforced by fuel: the guest yields after every slice of fuel, and the deadline is checked
+//! each time it does. Fuel cannot end a host call that does not return: for that, each run has a watchdog
+//! ([`threads`]). An amount of fuel is not a time, so total fuel is a limit of its own. Epochs would
 //! be a little faster, but a count that repeats exactly is worth more to those who meter runs.
 
 mod budget;
@@ -26,12 +26,12 @@ mod typescript;
 pub(crate) use typescript::Transpiler;
 
 use super::{BoxFuture, Ended, Live, Runtime, Stream};
-use crate::decision::{Permit, Refusal, Runs};
+use crate::decision::{Permit, Refusal, RunsIn};
 use crate::error::Error;
 use crate::files::plain;
 use crate::host::RuntimeState;
 use crate::limits::Limits;
-use crate::outcome::{Enforcement, Hold, Isolation, Status, Usage};
+use crate::outcome::{Enforcement, Isolation, LimitEnforcement, Status, Usage};
 use crate::request::Tier;
 use crate::runtime::cache::Cache;
 use crate::runtime::output::{Kept, Output};
@@ -41,7 +41,7 @@ use compiled::Compiled;
 use deadline::Deadline;
 use files::HasFiles;
 use memory::MAX_TABLE;
-use sandbox::{CANCELLED, Call, Exit, Sandbox, State, timed_out};
+use sandbox::{CANCELLED, Exit, RunArguments, Sandbox, State, timed_out};
 use skillrun_runtimes::Guest;
 use std::future::{Future as _, poll_fn};
 use std::path::PathBuf;
@@ -49,7 +49,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
-use threads::{Lane, MAX_STUCK, Reason, Threads, Watched};
+use threads::{MAX_STUCK, Monitor, Reason, Threads, Watched};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Linker};
 use wasmtime::{
@@ -64,12 +64,12 @@ const HOST_STACK: usize = 2 << 20;
 pub(crate) struct Interpreter {
     pub(crate) guest: Guest,
     pub(crate) language: Language,
-    /// The engine's stack. The interpreter checks its own and raises an error that the script can
-    /// catch; the engine's must not end before that does.
+    /// The size of the engine's stack. The interpreter checks its own stack and raises an error that the
+    /// script can catch; the engine's stack must not overflow before that.
     pub(crate) stack: usize,
-    /// Memory that a slot keeps from one run to the next: what most scripts touch.
+    /// Memory that stays resident in a slot from one run to the next: as much as most scripts touch.
     pub(crate) resident: usize,
-    /// What makes JavaScript of TypeScript, for the interpreter that asks for it.
+    /// The transpiler from TypeScript, for the interpreter that imports it.
     pub(crate) transpiler: Option<Arc<Transpiler>>,
 }
 
@@ -78,11 +78,11 @@ pub(crate) struct Wasm {
     compiled: Compiled<Loaded>,
     language: Language,
     transpiler: Option<Arc<Transpiler>>,
-    sealed: Vec<PathBuf>,
-    /// One for each slot; a run that finds none waits.
+    protected: Vec<PathBuf>,
+    /// One permit for each free slot; a run without a slot waits.
     free: Arc<Semaphore>,
     threads: Threads,
-    /// As many stuck runs as there may be before nothing runs any more.
+    /// How many runs may be stuck before no further run is started.
     max_stuck: usize,
     scratches: Scratches,
 }
@@ -94,12 +94,12 @@ struct Loaded {
 }
 
 impl Wasm {
-    /// `sealed` are the host's own places that no script may write; `slots` are places for live guests,
-    /// reserved ahead, where `None` makes one for each.
+    /// `protected` are the host's own paths that no script may write; `slots` is the number of live guests
+    /// for which memory is reserved ahead, where `None` reserves nothing and sets no limit.
     pub(crate) fn new(
         interpreter: Interpreter,
         cache: Cache,
-        sealed: Vec<PathBuf>,
+        protected: Vec<PathBuf>,
         slots: Option<u32>,
     ) -> Self {
         let Interpreter {
@@ -113,14 +113,14 @@ impl Wasm {
         if let Some(slots) = slots {
             config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(slots, resident)));
         }
-        let asked = transpiler.clone();
-        let link = move |engine, component: &Component| link(engine, component, asked.as_ref());
+        let imported = transpiler.clone();
+        let link = move |engine, component: &Component| link(engine, component, imported.as_ref());
         let free = slots.map_or(Semaphore::MAX_PERMITS, |slots| slots as usize);
         Self {
             compiled: Compiled::new(guest, cache, config, link),
             language,
             transpiler,
-            sealed,
+            protected,
             free: Arc::new(Semaphore::new(free)),
             threads: Threads::new(),
             max_stuck: free.min(MAX_STUCK),
@@ -128,13 +128,13 @@ impl Wasm {
         }
     }
 
-    /// How it stands on this machine.
+    /// Its state on this machine.
     pub(crate) fn state(&self) -> Result<RuntimeState, Error> {
         self.compiled.state()
     }
 
-    /// Waits for a free slot; `None` if `stop` comes first. Fails once so many runs are stuck that
-    /// there may be none.
+    /// Waits for a free slot; `None` if `stop` resolves first. Fails if so many runs are stuck that
+    /// none may become free.
     async fn slot(
         &self,
         stop: &mut Option<BoxFuture<'static, ()>>,
@@ -149,8 +149,8 @@ impl Wasm {
                 return Poll::Ready(Ok(None));
             }
             if stuck.as_mut().poll(cx).is_ready() {
-                let most = self.max_stuck;
-                let why = format!("the limit of {most} runs in hanging host calls is reached");
+                let max = self.max_stuck;
+                let why = format!("the limit of {max} runs stuck in host calls is reached");
                 return Poll::Ready(Err(Error::Sandbox(why)));
             }
             let failed = |error| self.compiled.failed(error);
@@ -162,15 +162,18 @@ impl Wasm {
     }
 
     async fn compile(&self) -> Result<Option<String>, Error> {
+        // A run whose interpreter is compiled does not need the transpiler unless its script is TypeScript: mapping it
+        // takes a millisecond.
         if self.compiled.is_prepared()? {
             return Ok(None);
         }
         let unstored = self.compiled.prepare().await?;
-        // Whoever waits for the one waits for the other too, so that no script has to.
-        if let Some(transpiler) = &self.transpiler {
-            transpiler.prepare().await?;
-        }
-        Ok(unstored)
+        // Compiled now as well, so that no script has to wait for it.
+        let transpiler = match &self.transpiler {
+            Some(transpiler) => transpiler.prepare().await?,
+            None => None,
+        };
+        Ok(unstored.or(transpiler))
     }
 
     async fn execute(&self, permit: &Permit, live: Live) -> Result<Ended, Error> {
@@ -182,30 +185,38 @@ impl Wasm {
             mut stop,
         } = live;
         let Some(slot) = self.slot(&mut stop).await? else {
-            return Ok(never_began());
+            return Ok(cancelled_before_start());
         };
         let limits = &permit.limits;
         let stdout = Output::new(Stream::Stdout, limits.output, output.clone());
         let stderr = Output::new(Stream::Stderr, limits.output, output);
         let outputs = (stdout.clone(), stderr.clone());
-        let (lane, call) = (Arc::new(Lane::default()), Call::new(permit)?);
-        let (engine, scratches, own) = (&loaded.engine, &self.scratches, Arc::clone(&lane));
-        let sandbox = Sandbox::new(engine, permit, &self.sealed, scratches, stdin, outputs, own)?;
+        let (monitor, call) = (Arc::new(Monitor::default()), RunArguments::new(permit)?);
+        let (engine, scratches, own) = (&loaded.engine, &self.scratches, Arc::clone(&monitor));
+        let sandbox = Sandbox::new(
+            engine,
+            permit,
+            &self.protected,
+            scratches,
+            stdin,
+            outputs,
+            own,
+        )?;
         let began = Instant::now();
         let deadline = began + limits.time;
-        let (guest, run, held) = (loaded.guest.clone(), loaded.run, limits.clone());
-        // All that touches the guest's memory happens on one thread: it stays in one processor's cache.
+        let (guest, run, own_limits) = (loaded.guest.clone(), loaded.run, limits.clone());
+        // Everything that touches the guest's memory happens on one thread, so it stays in one processor's cache.
         let start = move |signal, returned| async move {
             let (slot, mut sandbox) = (slot, sandbox);
             let call = sandbox.run(&guest, &run, &call);
             let (end, cpu) = Deadline::new(call, deadline, signal).await;
             drop(returned);
             let time = began.elapsed();
-            let (status, exit_code) = sandbox.verdict(end, &held);
+            let (status, exit_code) = sandbox.status_and_code(end, &own_limits);
             let usage = sandbox.usage(cpu);
-            let mut warnings = sandbox.met_limits(&held);
+            let mut warnings = sandbox.hit_limits((status, exit_code), &own_limits);
             let (stdout, stderr) = sandbox.output();
-            warnings.extend(sandbox.take_down(slot).await);
+            warnings.extend(sandbox.tear_down(slot).await);
             Ended {
                 status,
                 exit_code,
@@ -218,9 +229,9 @@ impl Wasm {
                 warnings,
             }
         };
-        let watched = self.threads.run(lane, deadline, &mut stop, start).await;
+        let watched = self.threads.run(monitor, deadline, &mut stop, start).await;
         let mut ended = match watched.map_err(|error| Error::Sandbox(plain(&error)))? {
-            Watched::Answered(ended) => ended,
+            Watched::Finished(ended) => ended,
             Watched::Stuck(reason) => stuck(reason, limits, began.elapsed(), (stdout, stderr)),
             Watched::Failed => return Err(Error::Sandbox("the guest's thread panicked".into())),
         };
@@ -234,14 +245,14 @@ impl Runtime for Wasm {
         self.compiled.name()
     }
 
-    fn runs(&self, language: Language, tier: Tier) -> Runs {
+    fn runs(&self, language: Language, tier: Tier) -> RunsIn {
         match language == self.language && tier != Tier::Native {
-            true => Runs::InWasm,
-            false => Runs::Not,
+            true => RunsIn::Wasm,
+            false => RunsIn::Nowhere,
         }
     }
 
-    fn holds(&self, _: &Permit) -> Result<(), Refusal> {
+    fn can_enforce(&self, _: &Permit) -> Result<(), Refusal> {
         // The engine and the guest are part of this program, on every machine.
         Ok(())
     }
@@ -263,16 +274,16 @@ impl Runtime for Wasm {
     }
 }
 
-/// The settings that all guests share, with a stack of this size.
+/// The engine settings of all guests, with a stack of this size.
 fn settings(stack: usize) -> Config {
     let mut config = Config::new();
     config
         .consume_fuel(true)
         .max_wasm_stack(stack)
         .async_stack_size(stack + HOST_STACK)
-        // A snapshot is mapped however little of it is filled, instead of copied at every start.
+        // A snapshot is always mapped, even if it is sparse, instead of copied at every start.
         .memory_guaranteed_dense_image_size(256 << 20)
-        // None of these is used, and each costs time at every start or load.
+        // None of these is needed, and each costs time at every start or load.
         .concurrency_support(false)
         .generate_address_map(false)
         .native_unwind_info(false);
@@ -307,13 +318,13 @@ fn link(
     Ok(Loaded { engine, guest, run })
 }
 
-/// Transpiles a file at the expense of the run that asks for it.
+/// Transpiles a file with the memory and fuel of the run that requests it.
 async fn transpile(
     transpiler: Arc<Transpiler>,
     mut store: StoreContextMut<'_, State>,
     name: String,
     source: Vec<u8>,
-) -> wasmtime::Result<(typescript::Answer,)> {
+) -> wasmtime::Result<(typescript::TranspileResult,)> {
     let left = typescript::Left {
         memory: store.data().memory_left(),
         fuel: store.get_fuel()?,
@@ -323,17 +334,17 @@ async fn transpile(
     Ok((answer,))
 }
 
-/// Memory, tables and stacks for `slots` guests at once, used again from run to run.
+/// Memory, tables and stacks for `slots` guests at the same time, reused from run to run.
 ///
-/// A guest's memory is mapped anew for each run otherwise, which costs more than most scripts take
+/// Without a pool, a guest's memory is mapped again for each run, which costs more than most scripts take
 /// and makes threads wait for each other. What a run touched stays resident up to these sizes and is
-/// only reset: memory is what interpreters touch, the table and the stack hardly change.
+/// only reset. Interpreters mostly touch memory; the table and the stack hardly change.
 fn pool(slots: u32, resident: usize) -> PoolingAllocationConfig {
     let mut pool = PoolingAllocationConfig::default();
     pool.total_component_instances(slots)
         .total_memories(slots)
         .total_stacks(slots)
-        // The guest's module and the small ones around it.
+        // The guest's module and the small adapter modules around it.
         .total_core_instances(slots.saturating_mul(8))
         .total_tables(slots.saturating_mul(4))
         .max_core_instances_per_component(8)
@@ -356,7 +367,7 @@ fn pool(slots: u32, resident: usize) -> PoolingAllocationConfig {
     pool
 }
 
-/// What came of a run whose thread was abandoned. What it used is known to that thread alone.
+/// The result of a run whose thread was abandoned. Its usage is unknown: only that thread has it.
 fn stuck(
     reason: Reason,
     limits: &Limits,
@@ -367,8 +378,7 @@ fn stuck(
         Reason::Deadline => timed_out(&stderr, limits),
         Reason::Caller => CANCELLED,
     };
-    let why =
-        "a host call of the script did not return; it may still take effect, and nothing after it";
+    let why = "a host call of the script did not return; that call may still take effect, nothing after it will";
     Ended {
         status,
         exit_code,
@@ -382,8 +392,8 @@ fn stuck(
     }
 }
 
-/// What came of a run that was stopped while it waited for a slot.
-fn never_began() -> Ended {
+/// The result of a run that was stopped while it waited for a slot.
+fn cancelled_before_start() -> Ended {
     Ended {
         status: Status::Cancelled,
         exit_code: 130,
@@ -401,11 +411,11 @@ fn isolation() -> Isolation {
     Isolation {
         tier: "wasm",
         layers: vec!["wasm", "preopens", "fuel"],
-        limits: Enforcement {
-            time: Hold::Hard,
-            memory: Hold::Hard,
-            disk: Hold::Hard,
-            processes: Hold::Hard,
+        limits: LimitEnforcement {
+            time: Enforcement::Hard,
+            memory: Enforcement::Hard,
+            disk: Enforcement::Hard,
+            processes: Enforcement::Hard,
         },
     }
 }

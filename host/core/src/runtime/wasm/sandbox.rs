@@ -1,10 +1,11 @@
-//! One run's sandbox: what the guest holds and sees, from the permit alone, until it is gone.
+//! The sandbox of one run: everything the guest has and sees, built from the permit alone and torn down after it.
 
 use super::budget::Budget;
 use super::deadline::End;
 use super::files::{Files, FilesView};
+use super::filesystem::MAX_LISTINGS;
 use super::memory::Memory;
-use super::threads::Lane;
+use super::threads::Monitor;
 use crate::decision::{Checked, Mount, Permit};
 use crate::error::Error;
 use crate::files::plain;
@@ -12,12 +13,12 @@ use crate::limits::{Limits, show_bytes, show_duration};
 use crate::outcome::{Status, Usage};
 use crate::runtime::environment::{environment, scratch_path};
 use crate::runtime::output::{Kept, Output};
+use crate::runtime::protected::ProtectedPaths;
 use crate::runtime::scratch::{Scratch, Scratches};
-use crate::runtime::sealed::Sealed;
-use cap_std::ambient_authority;
-use cap_std::fs::Dir;
+use crate::skill::Language;
+use std::fs::File;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncRead;
@@ -28,29 +29,29 @@ use wasmtime_wasi::cli::AsyncStdinStream;
 use wasmtime_wasi::p2::pipe::MemoryInputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
-/// Fuel between two looks at the clock: well under a millisecond of work.
+/// Fuel between two checks of the deadline: well under a millisecond of work.
 pub(super) const SLICE: u64 = 1_000_000;
 /// Handles of one guest besides its open files and a stream for each: timers, errors, listings.
-const FURTHER_HANDLES: usize = 512;
+const OTHER_HANDLES: usize = 512;
 /// Bytes that one call may carry from the guest to the host. Guests write in pieces of 64 KiB.
 const MAX_CALL: usize = 4 << 20;
 /// Random bytes in one call.
 const MAX_RANDOM: u64 = 16 << 20;
-/// From this size on a guest's memory takes milliseconds to give back.
-const LARGE: u64 = 64 << 20;
+/// From this size on, unmapping a guest's memory takes milliseconds.
+const LARGE_MEMORY: u64 = 64 << 20;
 
-/// What one guest holds.
+/// The host's state for one guest.
 pub(super) struct State {
     wasi: WasiCtx,
     table: ResourceTable,
     files: Files,
     memory: Memory,
-    lane: Arc<Lane>,
+    monitor: Arc<Monitor>,
 }
 
 impl WasiView for State {
     fn ctx(&mut self) -> WasiCtxView<'_> {
-        self.cut_off();
+        self.revoke_if_abandoned();
         WasiCtxView {
             ctx: &mut self.wasi,
             table: &mut self.table,
@@ -64,7 +65,7 @@ impl State {
     }
 
     pub(super) fn files(&mut self) -> FilesView<'_> {
-        self.cut_off();
+        self.revoke_if_abandoned();
         FilesView {
             files: &mut self.files,
             table: &mut self.table,
@@ -73,33 +74,33 @@ impl State {
 }
 
 impl State {
-    /// Takes everything away from a guest whose run is over for its caller. It has just come back from a
-    /// call that hung: what it calls next traps.
-    fn cut_off(&mut self) {
-        if self.lane.is_abandoned() {
+    /// Takes all handles away from a guest whose thread was abandoned. It has just returned from a call that
+    /// was stuck: its next call traps.
+    fn revoke_if_abandoned(&mut self) {
+        if self.monitor.is_abandoned() {
             self.table = ResourceTable::new();
             self.files = Files::new(0);
         }
     }
 }
 
-/// What the guest is asked to run.
-pub(super) struct Call {
+/// The arguments of the guest's `run`.
+pub(super) struct RunArguments {
     script: String,
     source: Vec<u8>,
     args: Vec<String>,
     cwd: String,
 }
 
-impl Call {
+impl RunArguments {
     pub(super) fn new(permit: &Permit) -> Result<Self, Error> {
-        let (Checked::Script(asked), Some(base)) = (&permit.subject, permit.skill_base()) else {
-            let why = "a command of this machine is no script";
+        let (Checked::Script(script), Some(base)) = (&permit.target, permit.skill_base()) else {
+            let why = "a command cannot run in an interpreter";
             return Err(Error::Sandbox(why.into()));
         };
         Ok(Self {
-            script: format!("{base}/{}", asked.script.path()),
-            source: asked.source.to_vec(),
+            script: format!("{base}/{}", script.script.path()),
+            source: script.source.to_vec(),
             args: permit.args.clone(),
             cwd: permit.workspace.as_deref().unwrap_or(base).to_owned(),
         })
@@ -123,28 +124,21 @@ impl Sandbox {
     pub(super) fn new(
         engine: &Engine,
         permit: &Permit,
-        sealed: &[PathBuf],
+        protected: &[PathBuf],
         scratches: &Scratches,
         stdin: Option<Stdin>,
         (stdout, stderr): (Output, Output),
-        lane: Arc<Lane>,
+        monitor: Arc<Monitor>,
     ) -> Result<Self, Error> {
         let failed = |error: io::Error| Error::Sandbox(plain(&error));
         let limits = &permit.limits;
         let scratch = scratches.make().map_err(failed)?;
-        let scratch_budget = Budget::new(limits.scratch, Some(scratch.path().to_owned()));
+        let scratch_budget = Budget::new(limits.scratch, Some(scratch.open().map_err(failed)?));
         let disk_budget = Budget::new(limits.disk, None);
-        let mut files = show_mounts(permit, sealed, &disk_budget).map_err(failed)?;
-        let private = Dir::open_ambient_dir(scratch.path(), ambient_authority()).map_err(failed)?;
+        let mut files = add_mounts(permit, protected, &disk_budget).map_err(failed)?;
+        let private = File::from(scratch.open().map_err(failed)?);
         let at = scratch_path(permit).to_owned();
-        files.show(
-            private.into_std_file(),
-            at,
-            true,
-            None,
-            scratch_budget.clone(),
-            None,
-        );
+        files.add_mount(private, at, true, None, scratch_budget.clone(), None);
 
         let mut wasi = WasiCtxBuilder::new();
         wasi.allow_blocking_current_thread(true)
@@ -158,7 +152,7 @@ impl Sandbox {
         };
         let mut table = ResourceTable::new();
         let open_files = limits.open_files as usize;
-        table.set_max_capacity(open_files.saturating_mul(2).saturating_add(FURTHER_HANDLES));
+        table.set_max_capacity(open_files.saturating_mul(2).saturating_add(OTHER_HANDLES));
         let memory = Memory::new(limits.memory);
         let mut store = Store::new(
             engine,
@@ -167,7 +161,7 @@ impl Sandbox {
                 table,
                 files,
                 memory,
-                lane,
+                monitor,
             },
         );
         store.limiter(|state| &mut state.memory);
@@ -193,23 +187,27 @@ impl Sandbox {
         &mut self,
         guest: &InstancePre<State>,
         run: &ComponentExportIndex,
-        call: &Call,
+        call: &RunArguments,
     ) -> wasmtime::Result<u8> {
         let store = &mut self.store;
         let guest = guest.instantiate_async(&mut *store).await?;
         let run =
             guest.get_typed_func::<(&str, &[u8], &[String], &str), (u8,)>(&mut *store, run)?;
-        let asked = (
+        let arguments = (
             call.script.as_str(),
             call.source.as_slice(),
             call.args.as_slice(),
             call.cwd.as_str(),
         );
-        Ok(run.call_async(store, asked).await?.0)
+        Ok(run.call_async(store, arguments).await?.0)
     }
 
-    /// What the way it ended means; what the script could not say itself is added to its stderr.
-    pub(super) fn verdict(&self, end: End<wasmtime::Result<u8>>, limits: &Limits) -> (Status, i32) {
+    /// The status and exit code of a run. If the host ended the script, the reason is added to its stderr.
+    pub(super) fn status_and_code(
+        &self,
+        end: End<wasmtime::Result<u8>>,
+        limits: &Limits,
+    ) -> (Status, i32) {
         let error = match end {
             End::Returned(Ok(code)) => return (Status::Exited, code.into()),
             End::Returned(Err(error)) => error,
@@ -222,19 +220,21 @@ impl Sandbox {
         match error.downcast_ref::<Trap>() {
             Some(Trap::OutOfFuel) => {
                 self.stderr.note(&format!(
-                    "Out of fuel: the budget of {} is spent",
+                    "Out of fuel: the limit is {} (raise it with --fuel)",
                     self.fuel
                 ));
                 (Status::OutOfFuel, 124)
             }
             _ if self.store.data().memory.denied => {
                 let limit = show_bytes(limits.memory);
-                self.stderr
-                    .note(&format!("Out of memory: the limit is {limit}"));
+                self.stderr.note(&format!(
+                    "Out of memory: the limit is {limit} (raise it with --memory)"
+                ));
                 (Status::OutOfMemory, 137)
             }
             trap => {
-                let why = trap.map_or_else(|| format!("{error:#}"), ToString::to_string);
+                // Without the backtrace of wasm functions, which means nothing to the reader.
+                let why = trap.map_or_else(|| error.root_cause().to_string(), Trap::to_string);
                 self.stderr
                     .note(&format!("Trapped: the interpreter failed: {why}"));
                 (Status::Trapped, 134)
@@ -250,31 +250,53 @@ impl Sandbox {
         }
     }
 
-    /// The limits that the script met and may not have told of.
-    pub(super) fn met_limits(&self, limits: &Limits) -> Vec<String> {
-        let files = self.store.data().files.met_max_open();
-        let met = [
+    /// Warnings about limits that the script hit and may not have reported itself.
+    pub(super) fn hit_limits(&self, end: (Status, i32), limits: &Limits) -> Vec<String> {
+        let files = &self.store.data().files;
+        let limits_hit = [
             (
-                self.scratch_budget.met(),
+                // Not if the script exited with 0: it may have freed memory, or the interpreter collected garbage.
+                self.store.data().memory.denied && end.0 == Status::Exited && end.1 != 0,
                 format!(
-                    "the scratch directory met its limit of {}",
+                    "the script hit its memory limit of {} (raise it with --memory)",
+                    show_bytes(limits.memory)
+                ),
+            ),
+            (
+                self.scratch_budget.disk_was_full() || self.disk_budget.disk_was_full(),
+                "a write failed because the disk is full".to_owned(),
+            ),
+            (
+                self.scratch_budget.hit_limit(),
+                format!(
+                    "the scratch directory hit its limit of {}",
                     show_bytes(limits.scratch)
                 ),
             ),
             (
-                self.disk_budget.met(),
-                format!("writing met the disk limit of {}", show_bytes(limits.disk)),
+                self.disk_budget.hit_limit(),
+                format!(
+                    "the script hit its disk limit of {}",
+                    show_bytes(limits.disk)
+                ),
             ),
             (
-                files,
+                files.hit_max_open(),
                 format!(
-                    "the script met its limit of {} open files",
+                    "the script hit its limit of {} open files",
                     limits.open_files
                 ),
             ),
+            (
+                files.hit_max_listings(),
+                format!(
+                    "the script hit the limit of {MAX_LISTINGS} directories listed at the same time"
+                ),
+            ),
         ];
-        met.into_iter()
-            .filter(|(met, _)| *met)
+        limits_hit
+            .into_iter()
+            .filter(|(hit, _)| *hit)
             .map(|(_, text)| text)
             .collect()
     }
@@ -284,15 +306,15 @@ impl Sandbox {
         (self.stdout.take(), self.stderr.take())
     }
 
-    /// Frees its slot and removes everything of it, or has it removed; returns a warning if something
-    /// stays behind.
-    pub(super) async fn take_down(self, slot: OwnedSemaphorePermit) -> Option<String> {
+    /// Frees the slot and removes everything of the run, immediately or in the background; returns a warning if
+    /// something could not be removed.
+    pub(super) async fn tear_down(self, slot: OwnedSemaphorePermit) -> Option<String> {
         let Self { store, scratch, .. } = self;
-        let large = store.data().memory.peak > LARGE;
+        let large = store.data().memory.peak > LARGE_MEMORY;
         let store = large.then_some(store);
-        let removed = match scratch.leave() {
-            // As many wait for their removal as may. This one removes its own, and those who come next
-            // wait for its slot: there must not be ever more of them.
+        let removed = match scratch.remove_or_queue() {
+            // The queue of removals is full. This run removes its own directory and keeps its slot until then,
+            // so that later runs wait and the number of directories stays bounded.
             Ok(Some(rest)) => {
                 let remove = tokio::task::spawn_blocking(move || {
                     drop(store);
@@ -302,13 +324,13 @@ impl Sandbox {
                 });
                 remove.await.unwrap_or(Ok(()))
             }
-            left => {
-                // The script has ended; giving much memory back takes longer than a caller who set
-                // a time limit should wait.
+            removed => {
+                // The script has ended; unmapping much memory takes longer than a caller who set a time
+                // limit should wait.
                 if let Some(store) = store {
                     drop(tokio::task::spawn_blocking(move || drop((store, slot))));
                 }
-                left.map(drop)
+                removed.map(drop)
             }
         };
         let error = removed.err()?;
@@ -319,42 +341,61 @@ impl Sandbox {
     }
 }
 
-/// What a run is that the time limit ended.
+/// The status of a run that the time limit ended.
 pub(super) fn timed_out(stderr: &Output, limits: &Limits) -> (Status, i32) {
     let limit = show_duration(limits.time);
-    stderr.note(&format!("Timeout: stopped after {limit}"));
+    // Not passed on to a caller who reads the stream: the outcome has a warning of its own.
+    stderr.record(&format!("Timeout: stopped after {limit}"));
     (Status::TimedOut, 124)
 }
 
-/// What a run is that the caller ended.
+/// The status of a run that the caller stopped.
 pub(super) const CANCELLED: (Status, i32) = (Status::Cancelled, 130);
 
-/// A guest's way out of the middle of its code, on its way to the host.
+/// An error that unwinds the guest when it calls `exit`.
 #[derive(Debug, thiserror::Error)]
 #[error("exit {0}")]
 pub(super) struct Exit(pub(super) u8);
 
-/// The directories of the permit as the guest sees them.
-fn show_mounts(permit: &Permit, sealed: &[PathBuf], budget: &Budget) -> io::Result<Files> {
+/// Makes the mounts of the permit visible to the guest.
+fn add_mounts(permit: &Permit, protected: &[PathBuf], budget: &Budget) -> io::Result<Files> {
     let mut files = Files::new(permit.limits.open_files);
-    let sealed = Arc::new(Sealed::of(permit, sealed));
-    for Mount {
-        dir,
-        host,
-        guest,
-        writable,
-        only,
-    } in &permit.mounts
-    {
-        let overlaps = *writable && sealed.overlaps(host);
-        files.show(
+    files.knows_sockets = matches!(&permit.target, Checked::Script(script) if script.script.language() == Language::Python);
+    let protected = Arc::new(ProtectedPaths::of(permit, protected));
+    for mount in &permit.mounts {
+        // A guest resolves a path in its innermost mount. A mount of a single file inside a directory that is
+        // mounted as a whole would hide its siblings.
+        if permit.mounts.iter().any(|other| shows(other, mount)) {
+            continue;
+        }
+        let Mount {
+            dir,
+            host,
+            guest,
+            writable,
+            only,
+        } = mount;
+        let overlaps = *writable && protected.overlaps(host);
+        files.add_mount(
             dir.try_clone()?.into_std_file(),
             guest.clone(),
             *writable,
             only.clone(),
             budget.clone(),
-            overlaps.then(|| Arc::clone(&sealed)),
+            overlaps.then(|| Arc::clone(&protected)),
         );
     }
     Ok(files)
+}
+
+/// Whether `whole` already contains the single file of `single` at the same path, with the same access.
+fn shows(whole: &Mount, single: &Mount) -> bool {
+    let (Some(_), None) = (&single.only, &whole.only) else {
+        return false;
+    };
+    let below = |outer: &Path, inner: &Path| inner.strip_prefix(outer).map(Path::to_owned).ok();
+    let on_host = below(&whole.host, &single.host);
+    on_host.is_some()
+        && on_host == below(whole.guest.as_ref(), single.guest.as_ref())
+        && (whole.writable || !single.writable)
 }

@@ -1,14 +1,14 @@
 //! The threads that guests run on, and the watchdog of each run.
 //!
 //! A host call can block in the kernel: on a network or FUSE mount, on a file under a lease. No other
-//! thread can take it out of there, and the guest cannot be interrupted before the call returns. So a guest
+//! thread can unblock it, and the guest cannot be interrupted before the call returns. So a guest
 //! runs on a thread of its own, and the caller's task waits for it: until the deadline, until the caller
 //! stops it, or until the caller's future is dropped; and then for at most [`GRACE`]. A thread that has
-//! not returned by then is abandoned. The run is over for everybody else, and when the call does return, the guest
-//! gets no further: its handles are gone.
+//! not returned by then is abandoned: for the caller, the run is over. If the call does return, the guest
+//! cannot continue, because its handles are gone.
 //!
 //! Tokio's blocking pool was rejected: dropping a runtime waits for its blocking threads, so one stuck
-//! call would keep a whole program from ending. Only moving host calls to other threads was rejected too: a
+//! call would keep a whole program from ending. Moving only the host calls to other threads was rejected too: a
 //! run makes many of them, and each would cost more than moving the run once.
 
 use super::deadline::Signal;
@@ -24,16 +24,16 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 
-/// How long a guest that was told to stop may take before its thread is abandoned.
+/// How long a guest may take to stop before its thread is abandoned.
 ///
-/// A guest looks at the clock several times a millisecond, and file calls return at once. What is left is
-/// a machine so busy that the thread does not get its turn: that must not pass for a stuck call.
+/// A guest checks the clock several times a millisecond, and file calls return immediately. The grace is for a
+/// machine so busy that the thread is not scheduled: that must not be mistaken for a stuck call.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Abandoned threads that a host bears: each holds a guest's memory and its open files.
+/// Abandoned threads that a host tolerates: each keeps a guest's memory and open files.
 pub(super) const MAX_STUCK: usize = 64;
 
-/// Threads without work that are kept for the next run; starting one costs about 0.05 ms.
+/// Idle threads that are kept for the next run; starting one costs about 0.05 ms.
 const MAX_IDLE: usize = 16;
 
 /// Runs guests, each on a thread of its own.
@@ -43,22 +43,22 @@ pub(super) struct Threads {
     stuck: Arc<watch::Sender<usize>>,
 }
 
-/// A job, and the way by which its thread gets the next one.
+/// A job, and the channel through which its thread receives the next one.
 struct Work {
     job: Box<dyn FnOnce() + Send>,
     next: Sender<Work>,
 }
 
-/// What came of a guest's thread.
+/// How the wait for a guest's thread ended.
 pub(super) enum Watched<T> {
-    Answered(T),
+    Finished(T),
     /// The thread did not return in time after the deadline passed, or after the caller wanted the run to end.
     Stuck(Reason),
     /// The thread panicked.
     Failed,
 }
 
-/// Why a guest was told to stop.
+/// Why a guest has to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reason {
     Deadline,
@@ -73,20 +73,20 @@ impl Threads {
         }
     }
 
-    /// Resolves when `most` threads are stuck.
-    pub(super) async fn stuck(&self, most: usize) {
+    /// Resolves when `max` threads are stuck.
+    pub(super) async fn stuck(&self, max: usize) {
         let mut stuck = self.stuck.subscribe();
-        drop(stuck.wait_for(|stuck| *stuck >= most).await);
+        drop(stuck.wait_for(|stuck| *stuck >= max).await);
     }
 
-    /// Runs what `start` makes on a thread of its own until it answers. It is told to stop at `deadline` and
-    /// when `stop` resolves; the thread is abandoned if the guest has not [`Returned`] soon after that. What
-    /// comes between that and the answer may take as long as it takes.
+    /// Runs the future that `start` makes on a thread of its own until it answers. The signal to stop is sent at
+    /// `deadline` and when `stop` resolves; the thread is abandoned if the guest has not [`Returned`] soon after
+    /// that. The work between the guest's return and the answer has no time limit.
     ///
-    /// Dropping this tells it to stop and waits until it has, or until the thread is abandoned.
+    /// Dropping this future sends the signal and blocks until the guest has stopped or its thread is abandoned.
     pub(super) async fn run<F, Fut, T>(
         &self,
-        lane: Arc<Lane>,
+        monitor: Arc<Monitor>,
         deadline: Instant,
         stop: &mut Option<BoxFuture<'static, ()>>,
         start: F,
@@ -98,22 +98,22 @@ impl Threads {
     {
         let (answer, mut answered) = oneshot::channel();
         let (signal, stopped) = oneshot::channel();
-        let (runtime, own) = (Handle::current(), Arc::clone(&lane));
+        let (runtime, own) = (Handle::current(), Arc::clone(&monitor));
         let stuck = Arc::clone(&self.stuck);
         self.start(Box::new(move || {
-            // These are noted if it panics, too.
-            let gone = Gone(&own);
+            // Dropped if it panics, too.
+            let gone = GoneGuard(&own);
             let returned = Returned {
-                lane: Arc::clone(&own),
+                monitor: Arc::clone(&own),
                 stuck,
             };
             let done = runtime.block_on(start(stopped, returned));
-            // If the caller is gone, it is taken apart here.
+            // If the caller is gone, the answer is dropped here.
             drop(answer.send(done));
             drop(gone);
         }))?;
-        let mut watch = Watch {
-            lane: &lane,
+        let mut watchdog = Watchdog {
+            monitor: &monitor,
             stuck: &self.stuck,
             signal: Some(signal),
             answered: false,
@@ -122,8 +122,8 @@ impl Threads {
         let mut timer = Box::pin(tokio::time::sleep_until(deadline.into()));
         poll_fn(|cx| {
             if let Poll::Ready(answer) = Pin::new(&mut answered).poll(cx) {
-                watch.answered = true;
-                return Poll::Ready(Ok(answer.map_or(Watched::Failed, Watched::Answered)));
+                watchdog.answered = true;
+                return Poll::Ready(Ok(answer.map_or(Watched::Failed, Watched::Finished)));
             }
             if reason.is_none() {
                 let is_stopped = |stop: &mut BoxFuture<'_, ()>| stop.as_mut().poll(cx).is_ready();
@@ -135,12 +135,14 @@ impl Threads {
                 if reason.is_none() {
                     return Poll::Pending;
                 }
-                watch.signal = None;
+                watchdog.signal = None;
                 timer.as_mut().reset((Instant::now() + GRACE).into());
             }
             let over = timer.as_mut().poll(cx).is_ready();
             match reason {
-                Some(reason) if over && watch.abandon() => Poll::Ready(Ok(Watched::Stuck(reason))),
+                Some(reason) if over && watchdog.abandon() => {
+                    Poll::Ready(Ok(Watched::Stuck(reason)))
+                }
                 // Over, but it has just returned: its answer wakes this task.
                 _ => Poll::Pending,
             }
@@ -166,7 +168,7 @@ impl Threads {
     }
 }
 
-/// The life of a thread: one job after the other, as long as there is a host and not too many are idle.
+/// Runs one job after the other on this thread, until the host is gone or too many threads are idle.
 fn serve(first: Box<dyn FnOnce() + Send>, idle: &Weak<Mutex<Vec<Sender<Work>>>>) {
     let (mut own, jobs) = channel();
     let mut job = first;
@@ -179,7 +181,7 @@ fn serve(first: Box<dyn FnOnce() + Send>, idle: &Weak<Mutex<Vec<Sender<Work>>>>)
         if waiting.len() >= MAX_IDLE {
             return;
         }
-        // The only way to this thread is now in the list: it ends when the list does.
+        // The list now has the only sender to this thread, so the thread ends when the list is dropped.
         waiting.push(own);
         drop(waiting);
         drop(idle);
@@ -190,96 +192,96 @@ fn serve(first: Box<dyn FnOnce() + Send>, idle: &Weak<Mutex<Vec<Sender<Work>>>>)
     }
 }
 
-/// What a guest's thread and whoever waits for it know of each other.
+/// The state that a guest's thread shares with the task that waits for it.
 #[derive(Default)]
-pub(super) struct Lane {
-    state: Mutex<State>,
+pub(super) struct Monitor {
+    phase: Mutex<Phase>,
     changed: Condvar,
     abandoned: AtomicBool,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum Phase {
     /// The guest may be running.
     #[default]
     Running,
-    /// The same, and nobody waits for it any more.
+    /// The same, and its caller has stopped waiting.
     Abandoned,
     /// The guest has ended.
     Returned,
-    /// What is left of it was handed over or taken apart.
+    /// Nothing of the guest is left on its thread.
     Gone,
 }
 
-impl Lane {
-    /// Whether the run is over although its thread has not returned. The guest may do nothing any more.
+impl Monitor {
+    /// Whether the run is over although its thread has not returned. The guest may not do anything from then on.
     pub(super) fn is_abandoned(&self) -> bool {
         self.abandoned.load(Ordering::Relaxed)
     }
 
-    fn enter(&self, state: State) -> State {
-        let before = std::mem::replace(&mut *lock(&self.state), state);
+    fn set(&self, phase: Phase) -> Phase {
+        let before = std::mem::replace(&mut *lock(&self.phase), phase);
         self.changed.notify_all();
         before
     }
 }
 
-/// Dropped when a thread has returned from its guest.
+/// Records, when it is dropped, that the guest has returned.
 pub(super) struct Returned {
-    lane: Arc<Lane>,
+    monitor: Arc<Monitor>,
     stuck: Arc<watch::Sender<usize>>,
 }
 
 impl Drop for Returned {
     fn drop(&mut self) {
-        if self.lane.enter(State::Returned) == State::Abandoned {
+        if self.monitor.set(Phase::Returned) == Phase::Abandoned {
             self.stuck.send_modify(|stuck| *stuck -= 1);
         }
     }
 }
 
-/// Notes that nothing of a guest is left on its thread.
-struct Gone<'a>(&'a Lane);
+/// Records, when it is dropped, that nothing of a guest is left on its thread.
+struct GoneGuard<'a>(&'a Monitor);
 
-impl Drop for Gone<'_> {
+impl Drop for GoneGuard<'_> {
     fn drop(&mut self) {
-        self.0.enter(State::Gone);
+        self.0.set(Phase::Gone);
     }
 }
 
-/// Whoever waits for a guest's thread.
-struct Watch<'a> {
-    lane: &'a Lane,
+/// The caller's wait for a guest's thread.
+struct Watchdog<'a> {
+    monitor: &'a Monitor,
     stuck: &'a watch::Sender<usize>,
-    /// Dropped to tell the guest to stop.
+    /// Dropped to make the guest stop.
     signal: Option<oneshot::Sender<()>>,
     answered: bool,
 }
 
-impl Watch<'_> {
-    /// Abandons the thread unless the guest has ended; tells whether it is abandoned.
+impl Watchdog<'_> {
+    /// Abandons the thread unless the guest has ended; returns whether it is abandoned.
     fn abandon(&self) -> bool {
-        let mut state = lock(&self.lane.state);
-        if *state == State::Running {
-            *state = State::Abandoned;
-            self.lane.abandoned.store(true, Ordering::Relaxed);
+        let mut phase = lock(&self.monitor.phase);
+        if *phase == Phase::Running {
+            *phase = Phase::Abandoned;
+            self.monitor.abandoned.store(true, Ordering::Relaxed);
             self.stuck.send_modify(|stuck| *stuck += 1);
         }
-        *state == State::Abandoned
+        *phase == Phase::Abandoned
     }
 }
 
-impl Drop for Watch<'_> {
-    /// The caller has dropped its future, unless there is an answer: when that returns, nothing of the guest may
-    /// be left. This blocks the caller's thread, for less than a millisecond if no host call is stuck.
+impl Drop for Watchdog<'_> {
+    /// Without an answer, the caller has dropped its future: nothing of the guest may be left when that returns.
+    /// So this blocks the caller's thread, for less than a millisecond if no host call is stuck.
     fn drop(&mut self) {
         self.signal = None;
-        if self.answered || self.lane.is_abandoned() {
+        if self.answered || self.monitor.is_abandoned() {
             return;
         }
-        let state = lock(&self.lane.state);
-        let left = |state: &mut State| *state != State::Gone;
-        drop(self.lane.changed.wait_timeout_while(state, GRACE, left));
+        let phase = lock(&self.monitor.phase);
+        let left = |phase: &mut Phase| *phase != Phase::Gone;
+        drop(self.monitor.changed.wait_timeout_while(phase, GRACE, left));
         self.abandon();
     }
 }
@@ -295,7 +297,7 @@ mod tests {
     use std::future::{pending, ready};
     use std::sync::mpsc::Receiver;
 
-    const LONG: Duration = Duration::from_secs(600);
+    const FAR_DEADLINE: Duration = Duration::from_secs(600);
 
     fn block_on<F: Future>(future: F) -> F::Output {
         tokio::runtime::Builder::new_current_thread()
@@ -318,12 +320,12 @@ mod tests {
             drop(returned);
             end
         };
-        let lane = Arc::new(Lane::default());
-        let watched = threads.run(lane, deadline, &mut stop, start).await;
+        let monitor = Arc::new(Monitor::default());
+        let watched = threads.run(monitor, deadline, &mut stop, start).await;
         watched.unwrap()
     }
 
-    /// Work that says that it has begun and blocks its thread until the other end is dropped.
+    /// Work that drops `begin` when it starts and blocks its thread until the sender of `until` is dropped.
     async fn blocks(begin: oneshot::Sender<()>, until: Receiver<()>) -> u8 {
         drop(begin);
         let _ = until.recv();
@@ -335,11 +337,11 @@ mod tests {
     }
 
     #[test]
-    fn work_that_returns_in_time_returns() {
+    fn work_that_returns_in_time_is_answered() {
         let threads = Threads::new();
         for n in 0..3 {
-            let watched = block_on(run(&threads, LONG, None, move || ready(n)));
-            assert!(matches!(watched, Watched::Answered(End::Returned(m)) if m == n));
+            let watched = block_on(run(&threads, FAR_DEADLINE, None, move || ready(n)));
+            assert!(matches!(watched, Watched::Finished(End::Returned(m)) if m == n));
         }
     }
 
@@ -353,9 +355,9 @@ mod tests {
             }
         };
         let watched = block_on(run(&threads, short, None, pending));
-        assert!(matches!(watched, Watched::Answered(End::TimedOut)));
+        assert!(matches!(watched, Watched::Finished(End::TimedOut)));
         let watched = block_on(run(&threads, short, None, spin));
-        assert!(matches!(watched, Watched::Answered(End::TimedOut)));
+        assert!(matches!(watched, Watched::Finished(End::TimedOut)));
         assert_eq!(stuck(&threads), 0);
     }
 
@@ -363,24 +365,24 @@ mod tests {
     fn a_stop_ends_work_before_its_deadline() {
         let threads = Threads::new();
         let stop: BoxFuture<'static, ()> = Box::pin(ready(()));
-        let watched = block_on(run(&threads, LONG, Some(stop), pending));
-        assert!(matches!(watched, Watched::Answered(End::Stopped)));
+        let watched = block_on(run(&threads, FAR_DEADLINE, Some(stop), pending));
+        assert!(matches!(watched, Watched::Finished(End::Stopped)));
     }
 
     #[test]
     fn a_thread_that_is_stuck_at_the_deadline_is_abandoned_until_it_returns() {
         let threads = Threads::new();
-        let (hold, held) = channel::<()>();
+        let (release, blocked) = channel::<()>();
         // Not polled under a deadline of its own: on a busy machine that could pass before it begins.
         let start = |_signal, returned| async move {
-            blocks(oneshot::channel().0, held).await;
+            blocks(oneshot::channel().0, blocked).await;
             drop(returned);
         };
-        let lane = Arc::new(Lane::default());
-        let watched = block_on(threads.run(lane.clone(), Instant::now(), &mut None, start));
+        let monitor = Arc::new(Monitor::default());
+        let watched = block_on(threads.run(monitor.clone(), Instant::now(), &mut None, start));
         assert!(matches!(watched, Ok(Watched::Stuck(Reason::Deadline))));
-        assert_eq!((stuck(&threads), lane.is_abandoned()), (1, true));
-        drop(hold);
+        assert_eq!((stuck(&threads), monitor.is_abandoned()), (1, true));
+        drop(release);
         block_on(async {
             let mut stuck = threads.stuck.subscribe();
             drop(stuck.wait_for(|stuck| *stuck == 0).await);
@@ -391,18 +393,18 @@ mod tests {
     fn a_stop_and_a_dropped_future_abandon_a_stuck_thread() {
         let threads = Threads::new();
         let (begin, begun) = oneshot::channel::<()>();
-        let (hold, held) = channel();
+        let (release, blocked) = channel();
         let stop: BoxFuture<'static, ()> = Box::pin(async move { drop(begun.await) });
-        let work = move || blocks(begin, held);
-        let watched = block_on(run(&threads, LONG, Some(stop), work));
+        let work = move || blocks(begin, blocked);
+        let watched = block_on(run(&threads, FAR_DEADLINE, Some(stop), work));
         assert!(matches!(watched, Watched::Stuck(Reason::Caller)));
         assert_eq!(stuck(&threads), 1);
 
         let (begin, begun) = oneshot::channel::<()>();
-        let (hold_too, held) = channel();
-        let work = move || blocks(begin, held);
+        let (release_too, blocked) = channel();
+        let work = move || blocks(begin, blocked);
         block_on(async {
-            let mut run = Box::pin(run(&threads, LONG, None, work));
+            let mut run = Box::pin(run(&threads, FAR_DEADLINE, None, work));
             tokio::select! {
                 _ = &mut run => panic!("it ended by itself"),
                 _ = begun => {}
@@ -410,7 +412,7 @@ mod tests {
         });
         assert_eq!(stuck(&threads), 2);
         block_on(threads.stuck(2));
-        drop((hold, hold_too));
+        drop((release, release_too));
         block_on(async {
             let mut stuck = threads.stuck.subscribe();
             drop(stuck.wait_for(|stuck| *stuck == 0).await);
@@ -418,10 +420,10 @@ mod tests {
     }
 
     #[test]
-    fn work_that_panics_is_an_answer() {
+    fn work_that_panics_has_failed() {
         let threads = Threads::new();
         let work = || async { panic!("on purpose") };
-        let watched = block_on(run(&threads, LONG, None, work));
+        let watched = block_on(run(&threads, FAR_DEADLINE, None, work));
         assert!(matches!(watched, Watched::Failed));
     }
 }

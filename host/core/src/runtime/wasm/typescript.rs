@@ -1,11 +1,11 @@
-//! TypeScript, made JavaScript when a script's file is loaded.
+//! Transpiles TypeScript to JavaScript when a script loads a file.
 //!
-//! oxc does it, and oxc trusts its input: it recurses as deep as the source nests, and where the
-//! grammar is ambiguous it keeps what it tried. Natively eight kilobytes of `a<a<a<…` took a gigabyte and
-//! half a minute, and one long row of `(` the whole process; a thread cannot be stopped, and
-//! no look at the source beforehand bounds all of it. So oxc is a guest as the interpreters are: it gets
-//! the memory and the fuel that the run has left, yields to the run's deadline, overflows a stack of its
-//! own, and is gone after one file.
+//! oxc does the work, and oxc trusts its input: it recurses as deep as the source nests, and where the
+//! grammar is ambiguous it keeps every attempt in memory. Run natively, eight kilobytes of `a<a<a<…` took a
+//! gigabyte and half a minute, and a long row of `(` crashed the whole process. A thread cannot be stopped,
+//! and no check of the source beforehand bounds all of this. So oxc is a guest like the interpreters: it gets
+//! the memory and the fuel that the run has left, yields to the run's deadline, can only overflow a stack of
+//! its own, and is discarded after one file.
 
 use super::compiled::Compiled;
 use super::memory::Memory;
@@ -21,15 +21,15 @@ use wasmtime::component::{
 };
 use wasmtime::{Engine, Store, Trap};
 
-/// Far above any source that was written by hand or by a model; what is larger was generated, and can
-/// be generated as JavaScript.
+/// Far more than any source that a person or a model writes. Anything larger was generated, and can be
+/// generated as JavaScript.
 const MAX_SOURCE: usize = 2 << 20;
-/// Room for a few thousand levels of nesting, of which sources by hand have dozens.
+/// Enough for a few thousand levels of nesting; hand-written sources have dozens.
 const STACK: usize = 32 << 20;
 /// Bytes of code and mappings from one call.
 const MAX_ANSWER: usize = 256 << 20;
 
-/// A place in the code and where it comes from, as the guests' worlds define it.
+/// A position in the code and the position in the source that it comes from, as in the guests' WIT worlds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ComponentType, Lift, Lower)]
 #[component(record)]
 pub(super) struct Mapping {
@@ -41,7 +41,7 @@ pub(super) struct Mapping {
     original_column: u32,
 }
 
-/// JavaScript, and where each place in it comes from.
+/// JavaScript code and its source map.
 #[derive(Debug, Clone, PartialEq, Eq, ComponentType, Lift, Lower)]
 #[component(record)]
 pub(super) struct Transpiled {
@@ -49,10 +49,10 @@ pub(super) struct Transpiled {
     pub(super) mappings: Vec<Mapping>,
 }
 
-/// JavaScript, or the message why not.
-pub(super) type Answer = Result<Transpiled, String>;
+/// JavaScript, or an error message.
+pub(super) type TranspileResult = Result<Transpiled, String>;
 
-/// What a run has left for a file of its script.
+/// The memory and fuel that a run has left.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Left {
     pub(super) memory: u64,
@@ -82,19 +82,19 @@ impl Transpiler {
         self.0.prepare().await
     }
 
-    /// Transpiles one file with what is `left`; returns the fuel it left.
+    /// Transpiles one file within what is `left`; also returns the fuel that remains.
     ///
-    /// What is wrong with the source is an answer. An error ends the run.
+    /// A mistake in the source is an answer. An error ends the run.
     pub(super) async fn transpile(
         &self,
         name: &str,
         source: &[u8],
         left: Left,
-    ) -> wasmtime::Result<(Answer, u64)> {
+    ) -> wasmtime::Result<(TranspileResult, u64)> {
         let refuse = |why: &str| Err(format!("{}\n{why}", show(name)));
         if source.len() > MAX_SOURCE {
-            let most = show_bytes(MAX_SOURCE as u64);
-            let why = format!("TypeScript of more than {most} is not transpiled");
+            let max = show_bytes(MAX_SOURCE as u64);
+            let why = format!("TypeScript of more than {max} is not transpiled");
             return Ok((refuse(&why), left.fuel));
         }
         self.0.prepare().await?;
@@ -111,7 +111,7 @@ impl Transpiler {
         let called = async {
             let guest = guest.instantiate_async(&mut store).await?;
             let transpile =
-                guest.get_typed_func::<(&str, &[u8]), (Answer,)>(&mut store, transpile)?;
+                guest.get_typed_func::<(&str, &[u8]), (TranspileResult,)>(&mut store, transpile)?;
             Ok::<_, wasmtime::Error>(transpile.call_async(&mut store, (name, source)).await?.0)
         };
         let answer = match called.await {
@@ -121,7 +121,7 @@ impl Transpiler {
                 _ if store.data().denied => {
                     refuse("transpiling it takes more memory than the script has left")
                 }
-                // The stack is partly the engine's and partly in the guest's memory, before all else.
+                // The stack is partly the engine's and partly at the start of the guest's memory.
                 Some(Trap::StackOverflow | Trap::MemoryOutOfBounds) => {
                     refuse("it is nested too deeply to be transpiled")
                 }
@@ -133,7 +133,7 @@ impl Transpiler {
 }
 
 fn link(engine: Engine, component: &Component) -> wasmtime::Result<Loaded> {
-    // It imports nothing: all that it gets are the arguments.
+    // It imports nothing: its arguments are its only input.
     let guest = Linker::new(&engine).instantiate_pre(component)?;
     let transpile = component.get_export_index(None, "transpile");
     let transpile =

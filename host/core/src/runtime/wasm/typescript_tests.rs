@@ -1,10 +1,10 @@
-//! What the transpiler makes of sources, good, wrong and hostile.
+//! Tests of the transpiler with valid, invalid and hostile sources.
 
 use super::*;
 use proptest::prelude::*;
 use std::sync::OnceLock;
 
-/// Ends every source that would go on for ever, and is far above what a real one takes.
+/// Ends every source that would take for ever, and is far more than a real one takes.
 const FUEL: u64 = 3_000_000_000;
 const MEMORY: u64 = 64 << 20;
 
@@ -27,7 +27,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
         .block_on(future)
 }
 
-fn try_transpile(name: &str, source: &[u8]) -> wasmtime::Result<(Answer, u64)> {
+fn try_transpile(name: &str, source: &[u8]) -> wasmtime::Result<(TranspileResult, u64)> {
     let left = Left {
         memory: MEMORY,
         fuel: FUEL,
@@ -35,18 +35,18 @@ fn try_transpile(name: &str, source: &[u8]) -> wasmtime::Result<(Answer, u64)> {
     block_on(transpiler().transpile(name, source, left))
 }
 
-fn transpile(name: &str, source: &str) -> Answer {
+fn transpile(name: &str, source: &str) -> TranspileResult {
     try_transpile(name, source.as_bytes()).unwrap().0
 }
 
-/// The code, without the line breaks and tabs that nobody reads.
+/// The code, with line breaks and tabs collapsed.
 fn code(name: &str, source: &str) -> String {
     let code = transpile(name, source).unwrap().code;
     code.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
-fn types_go_and_what_is_more_than_types_becomes_javascript() {
+fn types_are_removed_and_other_syntax_becomes_javascript() {
     for (source, wanted) in [
         ("const x: number = 1 as number;", "const x = 1;"),
         ("let x = <string>y!;", "let x = y;"),
@@ -131,7 +131,7 @@ fn a_constant_enum_works_as_an_enum() {
 }
 
 #[test]
-fn commonjs_has_its_own_imports_and_exports() {
+fn a_cts_file_uses_commonjs_imports_and_exports() {
     let code = code(
         "a.cts",
         "import fs = require('fs'); export = fs.statSync; return;",
@@ -143,7 +143,7 @@ fn commonjs_has_its_own_imports_and_exports() {
 }
 
 #[test]
-fn decorators_bring_what_they_need() {
+fn decorators_include_their_helpers() {
     let source =
         "#!/usr/bin/env tsx\n'use strict';\n@d class A { @e f(@g x: number) {} }\nthrow 1;";
     let Transpiled { code, mappings } = transpile("a.ts", source).unwrap();
@@ -166,7 +166,7 @@ fn decorators_bring_what_they_need() {
 }
 
 #[test]
-fn places_lead_back_to_the_source() {
+fn mappings_lead_back_to_the_source() {
     let source = "interface A {\n  a: string;\n}\n\nconst 𝒜 = 1; function f(): never {\n  throw new Error('x');\n}\n";
     let Transpiled { code, mappings } = transpile("a.ts", source).unwrap();
     assert!(mappings.is_sorted_by_key(|mapping| (mapping.line, mapping.column)));
@@ -187,7 +187,7 @@ fn places_lead_back_to_the_source() {
 }
 
 #[test]
-fn what_is_wrong_is_shown_with_its_place() {
+fn an_error_is_shown_with_its_position() {
     for (name, source, wanted) in [
         (
             "/skill/a.ts",
@@ -217,7 +217,7 @@ fn what_is_wrong_is_shown_with_its_place() {
 }
 
 #[test]
-fn a_long_line_is_cut_around_the_place() {
+fn a_long_line_is_cut_around_the_position() {
     let source = format!("{}@@@", "a();".repeat(10_000));
     let message = transpile("a.ts", &source).unwrap_err();
     assert!(message.len() < 1000, "{message}");
@@ -241,7 +241,7 @@ fn a_source_that_is_too_large_is_refused() {
 }
 
 #[test]
-fn fuel_and_memory_are_the_runs() {
+fn transpiling_takes_the_fuel_and_memory_of_the_run() {
     let (answer, left) = try_transpile("a.ts", b"let a: string;").unwrap();
     assert!(answer.is_ok() && left < FUEL);
     let starved = Left {
@@ -271,7 +271,7 @@ fn many_are_transpiled_at_once() {
     }
 }
 
-/// What nests or repeats: a beginning, what is repeated, a middle, what closes it.
+/// Nested or repeated sources: a beginning, the repeated opening, a middle, the repeated closing.
 const HOSTILE: [[&str; 4]; 60] = [
     ["", "(", "1", ")"],
     ["", "(", "", ""],
@@ -335,8 +335,8 @@ const HOSTILE: [[&str; 4]; 60] = [
     ["/", "(?:", "a", ")/"],
 ];
 
-/// Whatever the source is, there is an answer, or the fuel is spent; and the next one is answered too.
-fn holds(source: &str) {
+/// Whatever the source is, there is an answer, or the fuel runs out.
+fn assert_answered_or_out_of_fuel(source: &str) {
     match try_transpile("a.ts", source.as_bytes()) {
         Ok(_) => {}
         Err(error) => assert_eq!(
@@ -348,18 +348,18 @@ fn holds(source: &str) {
 }
 
 #[test]
-fn hostile_sources_are_answered_or_run_out() {
+fn hostile_sources_are_answered_or_run_out_of_fuel() {
     for [begin, open, middle, close] in HOSTILE {
         for times in [500, 50_000] {
             let (open, close) = (open.repeat(times), close.repeat(times));
-            holds(&format!("{begin}{open}{middle}{close}"));
+            assert_answered_or_out_of_fuel(&format!("{begin}{open}{middle}{close}"));
         }
     }
     assert_eq!(code("a.ts", "let a: string;"), "let a;");
 }
 
 #[test]
-fn what_nests_too_deep_and_what_grows_without_end_is_named() {
+fn too_deep_nesting_and_too_much_memory_are_reported() {
     assert_eq!(
         transpile("a.ts", &"(".repeat(200_000)).unwrap_err(),
         "a.ts\nit is nested too deeply to be transpiled"
@@ -371,7 +371,7 @@ fn what_nests_too_deep_and_what_grows_without_end_is_named() {
 }
 
 #[test]
-fn nesting_as_it_occurs_is_no_problem() {
+fn realistic_nesting_is_transpiled() {
     for source in [
         format!("x={}1{}", "(".repeat(500), ")".repeat(500)),
         format!("x={}1{}", "[".repeat(500), "]".repeat(500)),
@@ -388,14 +388,14 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn mixtures_of_hostile_parts_are_answered_or_run_out(
+    fn mixtures_of_hostile_parts_are_answered_or_run_out_of_fuel(
         parts in proptest::collection::vec((0..HOSTILE.len(), 0..4usize, 1..400usize), 1..6),
     ) {
         let source: String = parts
             .iter()
             .map(|(which, part, times)| HOSTILE[*which][*part].repeat(*times))
             .collect();
-        holds(&source);
+        assert_answered_or_out_of_fuel(&source);
     }
 
     #[test]

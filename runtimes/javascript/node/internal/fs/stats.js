@@ -11,35 +11,27 @@ const BLOCK = 4096;
 // WASI has no permissions: files have those that an ordinary umask gives.
 const PERMISSIONS = { [S_IFDIR]: 0o755, [S_IFLNK]: 0o777, [S_IFCHR]: 0o666 };
 
-class StatsBase {
-  isDirectory() {
-    return (Number(this.mode) & S_IFMT) === S_IFDIR;
-  }
+// What can be asked of a file and of an entry of a directory, and the types of which the answer is yes.
+const QUESTIONS = {
+  isDirectory: [S_IFDIR, UV_DIRENT_DIR],
+  isFile: [S_IFREG, UV_DIRENT_FILE],
+  isBlockDevice: [S_IFBLK, UV_DIRENT_BLOCK],
+  isCharacterDevice: [S_IFCHR, UV_DIRENT_CHAR],
+  isSymbolicLink: [S_IFLNK, UV_DIRENT_LINK],
+  isFIFO: [S_IFIFO, UV_DIRENT_FIFO],
+  isSocket: [S_IFSOCK, UV_DIRENT_SOCKET],
+};
 
-  isFile() {
-    return (Number(this.mode) & S_IFMT) === S_IFREG;
-  }
-
-  isBlockDevice() {
-    return (Number(this.mode) & S_IFMT) === S_IFBLK;
-  }
-
-  isCharacterDevice() {
-    return (Number(this.mode) & S_IFMT) === S_IFCHR;
-  }
-
-  isSymbolicLink() {
-    return (Number(this.mode) & S_IFMT) === S_IFLNK;
-  }
-
-  isFIFO() {
-    return (Number(this.mode) & S_IFMT) === S_IFIFO;
-  }
-
-  isSocket() {
-    return (Number(this.mode) & S_IFMT) === S_IFSOCK;
+/** Gives a class the methods that answer them; `matches` compares an instance with both types. */
+function answer(Class, matches) {
+  for (const [name, types] of Object.entries(QUESTIONS)) {
+    const { [name]: value } = { [name]() { return matches(this, ...types); } };
+    Object.defineProperty(Class.prototype, name, { value, writable: true, configurable: true });
   }
 }
+
+class StatsBase {}
+answer(StatsBase, (stats, type) => (Number(stats.mode) & S_IFMT) === type);
 
 function fields(stats, status, convert) {
   const type = status[0];
@@ -101,45 +93,17 @@ for (const Class of [Stats, BigIntStats]) {
 
 export const makeStats = (status, bigint) => (bigint ? new BigIntStats(status) : new Stats(status));
 
-const kType = Symbol('type');
+// Shown by `util.inspect`, therefore with the name it has in Node.
+const typeOfEntry = Symbol('type');
 
 export class Dirent {
   constructor(name, parentPath, type) {
-    this.name = name;
-    this.parentPath = parentPath;
-    this[kType] = type;
-  }
-
-  isDirectory() {
-    return this[kType] === UV_DIRENT_DIR;
-  }
-
-  isFile() {
-    return this[kType] === UV_DIRENT_FILE;
-  }
-
-  isBlockDevice() {
-    return this[kType] === UV_DIRENT_BLOCK;
-  }
-
-  isCharacterDevice() {
-    return this[kType] === UV_DIRENT_CHAR;
-  }
-
-  isSymbolicLink() {
-    return this[kType] === UV_DIRENT_LINK;
-  }
-
-  isFIFO() {
-    return this[kType] === UV_DIRENT_FIFO;
-  }
-
-  isSocket() {
-    return this[kType] === UV_DIRENT_SOCKET;
+    Object.assign(this, { name, parentPath, [typeOfEntry]: type });
   }
 }
+answer(Dirent, (entry, _type, type) => entry[typeOfEntry] === type);
 
-const TYPES = { [S_IFREG]: UV_DIRENT_FILE, [S_IFDIR]: UV_DIRENT_DIR, [S_IFLNK]: UV_DIRENT_LINK, [S_IFCHR]: UV_DIRENT_CHAR, [S_IFBLK]: UV_DIRENT_BLOCK, [S_IFIFO]: UV_DIRENT_FIFO, [S_IFSOCK]: UV_DIRENT_SOCKET };
+const TYPES = Object.fromEntries(Object.values(QUESTIONS));
 
 /** The type of a directory's entry, also where the directory does not tell. */
 export function entryType(type, path) {

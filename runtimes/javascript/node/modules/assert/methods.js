@@ -201,8 +201,7 @@ function expectsError(fn, kind, actual, error, ...rest) {
     } else if (actual === error) {
       throw ambiguous(`The error "${actual}" is identical to the message.`);
     }
-    message = error;
-    error = undefined;
+    [error, message] = [undefined, error];
   } else if (error != null && typeof error !== 'object' && typeof error !== 'function') {
     throw invalidArgType('error', types_, error);
   }
@@ -223,21 +222,10 @@ function hasMatchingError(actual, expected) {
 
 function expectsNoError(fn, kind, actual, error, message) {
   if (actual === NOTHING_THROWN) return;
-  if (typeof error === 'string') {
-    message = error;
-    error = undefined;
-  }
-  if (!error || hasMatchingError(actual, error)) {
-    const details = message ? `: ${message}` : '.';
-    fail({
-      actual,
-      expected: error,
-      operator: fn.name,
-      message: `Got unwanted ${kind}${details}\nActual message: "${actual?.message}"`,
-      stackStartFn: fn,
-    });
-  }
-  throw actual;
+  const [expected, text] = typeof error === 'string' ? [undefined, error] : [error, message];
+  if (expected && !hasMatchingError(actual, expected)) throw actual;
+  const unwanted = `Got unwanted ${kind}${text ? `: ${text}` : '.'}\nActual message: "${actual?.message}"`;
+  fail({ actual, expected, operator: fn.name, message: unwanted, stackStartFn: fn });
 }
 
 function ifError(err) {

@@ -3,51 +3,46 @@
 import { AsyncResource } from '../async_hooks.js';
 import { EventEmitter } from './emitter.js';
 
-class EventEmitterReferencingAsyncResource extends AsyncResource {
-  #eventEmitter;
+/** What an emitter's `asyncResource` is: it names the emitter it belongs to. */
+class ResourceOfEmitter extends AsyncResource {
+  #owner;
 
-  constructor(emitter, type, options) {
+  constructor(owner, type, options) {
     super(type, options);
-    this.#eventEmitter = emitter;
+    this.#owner = owner;
   }
 
   get eventEmitter() {
-    return this.#eventEmitter;
+    return this.#owner;
   }
 }
 
 export class EventEmitterAsyncResource extends EventEmitter {
-  #asyncResource;
+  #resource;
 
-  constructor(options = undefined) {
-    let name;
-    if (typeof options === 'string') {
-      name = options;
-      options = undefined;
-    } else {
-      name = options?.name || new.target.name;
-    }
+  constructor(nameOrOptions = undefined) {
+    const options = typeof nameOrOptions === 'string' ? { name: nameOrOptions } : nameOrOptions;
     super(options);
-    this.#asyncResource = new EventEmitterReferencingAsyncResource(this, name, options);
+    this.#resource = new ResourceOfEmitter(this, options?.name || new.target.name, options);
   }
 
-  emit(event, ...args) {
-    return this.#asyncResource.runInAsyncScope(super.emit, this, event, ...args);
+  emit(...typeAndArguments) {
+    return this.#resource.runInAsyncScope(super.emit, this, ...typeAndArguments);
   }
 
   emitDestroy() {
-    this.#asyncResource.emitDestroy();
+    this.#resource.emitDestroy();
   }
 
   get asyncId() {
-    return this.#asyncResource.asyncId();
+    return this.#resource.asyncId();
   }
 
   get triggerAsyncId() {
-    return this.#asyncResource.triggerAsyncId();
+    return this.#resource.triggerAsyncId();
   }
 
   get asyncResource() {
-    return this.#asyncResource;
+    return this.#resource;
   }
 }

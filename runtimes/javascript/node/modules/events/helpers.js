@@ -5,91 +5,100 @@ import { validateAbortSignal, validateFunction, validateInteger, validateNumber,
 import { EventTarget, kMaxEventTargetListeners, kMaxEventTargetListenersWarned, listenersFor } from '../../globals/event_target.js';
 import { EventEmitter } from './emitter.js';
 
-const isEventTarget = (value) => value instanceof EventTarget;
+/** Asks an emitter by its method, an event target by `ofTarget`; anything else is no argument. */
+function ask(subject, method, args, ofTarget) {
+  if (typeof subject?.[method] === 'function') return subject[method](...args);
+  if (subject instanceof EventTarget) return ofTarget();
+  throw invalidArgType('emitter', ['EventEmitter', 'EventTarget'], subject);
+}
 
 export function getEventListeners(emitterOrTarget, type) {
-  if (typeof emitterOrTarget?.listeners === 'function') return emitterOrTarget.listeners(type);
-  if (isEventTarget(emitterOrTarget)) return listenersFor(emitterOrTarget, type);
-  throw invalidArgType('emitter', ['EventEmitter', 'EventTarget'], emitterOrTarget);
+  return ask(emitterOrTarget, 'listeners', [type], () => listenersFor(emitterOrTarget, type));
 }
 
 export function getMaxListeners(emitterOrTarget) {
-  if (typeof emitterOrTarget?.getMaxListeners === 'function') return emitterOrTarget.getMaxListeners();
-  if (isEventTarget(emitterOrTarget)) return emitterOrTarget[kMaxEventTargetListeners] ?? EventEmitter.defaultMaxListeners;
-  throw invalidArgType('emitter', ['EventEmitter', 'EventTarget'], emitterOrTarget);
+  const ofTarget = () => emitterOrTarget[kMaxEventTargetListeners] ?? EventEmitter.defaultMaxListeners;
+  return ask(emitterOrTarget, 'getMaxListeners', [], ofTarget);
 }
 
 export function listenerCount(emitterOrTarget, type) {
-  if (typeof emitterOrTarget.listenerCount === 'function') return emitterOrTarget.listenerCount(type);
-  if (isEventTarget(emitterOrTarget)) return listenersFor(emitterOrTarget, type).length;
-  return EventEmitter.prototype.listenerCount.call(emitterOrTarget, type);
+  const counts = typeof emitterOrTarget.listenerCount === 'function' || emitterOrTarget instanceof EventTarget;
+  if (!counts) return EventEmitter.prototype.listenerCount.call(emitterOrTarget, type);
+  return ask(emitterOrTarget, 'listenerCount', [type], () => listenersFor(emitterOrTarget, type).length);
 }
 
-export const setMaxListeners = Object.defineProperty(
-  function (n = EventEmitter.defaultMaxListeners, ...eventTargets) {
-    validateNumber(n, 'setMaxListeners', 0);
-    if (eventTargets.length === 0) {
-      EventEmitter.defaultMaxListeners = n;
-      return;
-    }
-    for (const target of eventTargets) {
-      if (isEventTarget(target)) {
-        target[kMaxEventTargetListeners] = n;
-        target[kMaxEventTargetListenersWarned] = false;
-      } else if (typeof target.setMaxListeners === 'function') {
-        target.setMaxListeners(n);
-      } else {
-        throw invalidArgType('eventTargets', ['EventEmitter', 'EventTarget'], target);
-      }
-    }
-  },
-  'name',
-  { value: '' },
-);
+// An anonymous function in Node, which `util.inspect` shows.
+export const setMaxListeners = (() => (n = EventEmitter.defaultMaxListeners, ...subjects) => {
+  validateNumber(n, 'setMaxListeners', 0);
+  if (subjects.length === 0) EventEmitter.defaultMaxListeners = n;
+  for (const subject of subjects) limit(subject, n);
+})();
 
-function listen(emitter, name, listener, flags) {
-  if (typeof emitter.on === 'function') {
-    if (flags?.once) emitter.once(name, listener);
-    else emitter.on(name, listener);
-  } else if (typeof emitter.addEventListener === 'function') {
-    emitter.addEventListener(name, listener, flags);
-  } else {
-    throw invalidArgType('emitter', 'EventEmitter', emitter);
+function limit(subject, n) {
+  if (subject instanceof EventTarget) {
+    Object.assign(subject, { [kMaxEventTargetListeners]: n, [kMaxEventTargetListenersWarned]: false });
+    return;
+  }
+  if (typeof subject.setMaxListeners !== 'function') {
+    throw invalidArgType('eventTargets', ['EventEmitter', 'EventTarget'], subject);
+  }
+  subject.setMaxListeners(n);
+}
+
+/** Listeners that were added together and are removed together. */
+class Subscription {
+  #undo = [];
+
+  add(subject, name, listener, { once = false } = {}) {
+    if (typeof subject.on === 'function') {
+      subject[once ? 'once' : 'on'](name, listener);
+      this.#undo.push(() => subject.removeListener(name, listener));
+    } else if (typeof subject.addEventListener === 'function') {
+      subject.addEventListener(name, listener, { once });
+      this.#undo.push(() => subject.removeEventListener(name, listener));
+    } else {
+      throw invalidArgType('emitter', 'EventEmitter', subject);
+    }
+  }
+
+  /** The failure of an emitter. Event targets have none. */
+  addError(subject, name, listener, options) {
+    if (name !== 'error' && typeof subject.on === 'function') this.add(subject, 'error', listener, options);
+  }
+
+  addAbort(signal, fail) {
+    if (signal) this.add(signal, 'abort', () => fail(abortion(signal)), { once: true });
+  }
+
+  end() {
+    for (const undo of this.#undo.splice(0)) undo();
   }
 }
 
-function unlisten(emitter, name, listener) {
-  if (typeof emitter.removeListener === 'function') emitter.removeListener(name, listener);
-  else emitter.removeEventListener(name, listener);
+const abortion = (signal) => new AbortError(undefined, { cause: signal.reason });
+
+/** The signal among the options, if it may still be waited for. */
+function signalIn(options) {
+  validateObject(options, 'options');
+  validateAbortSignal(options.signal, 'options.signal');
+  if (options.signal?.aborted) throw abortion(options.signal);
+  return options.signal;
 }
 
 export async function once(emitter, name, options = {}) {
-  validateObject(options, 'options');
-  const { signal } = options;
-  validateAbortSignal(signal, 'options.signal');
-  if (signal?.aborted) throw new AbortError(undefined, { cause: signal.reason });
-  return new Promise((resolve, reject) => {
-    const cleanup = () => {
-      unlisten(emitter, name, onEvent);
-      if (typeof emitter.once === 'function') emitter.removeListener('error', onError);
-      signal?.removeEventListener('abort', onAbort);
-    };
-    const onError = (error) => {
-      cleanup();
-      reject(error);
-    };
-    const onEvent = (...args) => {
-      cleanup();
-      resolve(args);
-    };
-    const onAbort = () => {
-      cleanup();
-      reject(new AbortError(undefined, { cause: signal.reason }));
-    };
-    listen(emitter, name, onEvent, { once: true });
-    if (name !== 'error' && typeof emitter.once === 'function') emitter.once('error', onError);
-    signal?.addEventListener('abort', onAbort, { once: true });
-  });
+  const signal = signalIn(options);
+  const { promise, resolve, reject } = Promise.withResolvers();
+  const subscription = new Subscription();
+  const ending = (settle) => (value) => {
+    subscription.end();
+    settle(value);
+  };
+  const fail = ending(reject);
+  const succeed = ending(resolve);
+  subscription.add(emitter, name, (...args) => succeed(args), { once: true });
+  subscription.addError(emitter, name, fail, { once: true });
+  subscription.addAbort(signal, fail);
+  return promise;
 }
 
 /** An option of `on`: each value is the event's first argument instead of the list of them. */
@@ -97,112 +106,94 @@ export const kFirstEventParam = Symbol('nodejs.kFirstEventParam');
 
 const AsyncIteratorPrototype = Object.getPrototypeOf(Object.getPrototypeOf(async function* () {}).prototype);
 
+/** A water mark by either of the two ways it is spelt. */
+function mark(options, level, otherwise) {
+  const value = options[`${level}WaterMark`] ?? options[`${level}Watermark`] ?? otherwise;
+  validateInteger(value, `options.${level}WaterMark`, 1);
+  return value;
+}
+
 export function on(emitter, event, options = {}) {
-  validateObject(options, 'options');
-  const { signal } = options;
-  validateAbortSignal(signal, 'options.signal');
-  if (signal?.aborted) throw new AbortError(undefined, { cause: signal.reason });
-  const highWaterMark = options.highWaterMark ?? options.highWatermark ?? Number.MAX_SAFE_INTEGER;
-  validateInteger(highWaterMark, 'options.highWaterMark', 1);
-  const lowWaterMark = options.lowWaterMark ?? options.lowWatermark ?? 1;
-  validateInteger(lowWaterMark, 'options.lowWaterMark', 1);
+  const signal = signalIn(options);
+  const high = mark(options, 'high', Number.MAX_SAFE_INTEGER);
+  const low = mark(options, 'low', 1);
+  const pick = options[kFirstEventParam] ? ([first]) => first : (args) => args;
 
-  const events = [];
-  const waiting = [];
-  let paused = false;
-  let error = null;
-  let finished = false;
+  // Never both filled: what came and nobody took, and who asked and got nothing yet.
+  const arrived = [];
+  const askers = [];
+  const subscription = new Subscription();
+  let failure;
+  let held = false;
+  let over = false;
 
-  const iterator = Object.setPrototypeOf(
-    {
-      next() {
-        if (events.length > 0) {
-          const value = events.shift();
-          if (paused && events.length < lowWaterMark) {
-            emitter.resume?.();
-            paused = false;
-          }
-          return Promise.resolve({ value, done: false });
-        }
-        if (error) {
-          const rejected = Promise.reject(error);
-          error = null;
-          return rejected;
-        }
-        if (finished) return close();
-        return new Promise((resolve, reject) => waiting.push({ resolve, reject }));
-      },
-      return() {
-        return close();
-      },
-      throw(reason) {
-        if (!(reason instanceof Error)) throw invalidArgType('EventEmitter.AsyncIterator', 'Error', reason);
-        onError(reason);
-      },
-      [Symbol.asyncIterator]() {
-        return this;
-      },
-    },
-    AsyncIteratorPrototype,
-  );
-
-  listen(emitter, event, onEvent);
-  if (event !== 'error' && typeof emitter.on === 'function') emitter.on('error', onError);
-  const closers = options.close ?? [];
-  for (const closer of closers) listen(emitter, closer, close);
-  signal?.addEventListener('abort', onAbort, { once: true });
-  return iterator;
-
-  function onEvent(...args) {
-    const value = options[kFirstEventParam] ? args[0] : args;
-    if (waiting.length > 0) {
-      waiting.shift().resolve({ value, done: false });
+  const hold = (wanted) => {
+    held = wanted;
+    if (wanted) emitter.pause?.();
+    else emitter.resume?.();
+  };
+  const arrive = (...args) => {
+    const result = { value: pick(args), done: false };
+    if (askers.length > 0) {
+      askers.shift().resolve(result);
       return;
     }
-    events.push(value);
-    if (!paused && events.length > highWaterMark) {
-      paused = true;
-      emitter.pause?.();
-    }
-  }
+    arrived.push(result);
+    if (!held && arrived.length > high) hold(true);
+  };
+  const end = () => {
+    over = true;
+    subscription.end();
+    const last = { value: undefined, done: true };
+    for (const asker of askers.splice(0)) asker.resolve(last);
+    return Promise.resolve(last);
+  };
+  const fail = (reason) => {
+    if (askers.length > 0) askers.shift().reject(reason);
+    else failure = { reason };
+    end();
+  };
 
-  function onError(reason) {
-    if (waiting.length > 0) waiting.shift().reject(reason);
-    else error = reason;
-    close();
-  }
+  subscription.add(emitter, event, arrive);
+  subscription.addError(emitter, event, fail);
+  for (const closing of options.close ?? []) subscription.add(emitter, closing, end);
+  subscription.addAbort(signal, fail);
 
-  function onAbort() {
-    onError(new AbortError(undefined, { cause: signal.reason }));
-  }
-
-  function close() {
-    unlisten(emitter, event, onEvent);
-    if (event !== 'error' && typeof emitter.on === 'function') emitter.removeListener('error', onError);
-    for (const closer of closers) unlisten(emitter, closer, close);
-    signal?.removeEventListener('abort', onAbort);
-    finished = true;
-    const done = { value: undefined, done: true };
-    for (const { resolve } of waiting.splice(0)) resolve(done);
-    return Promise.resolve(done);
-  }
+  const methods = {
+    next() {
+      if (arrived.length > 0) {
+        const result = arrived.shift();
+        if (held && arrived.length < low) hold(false);
+        return Promise.resolve(result);
+      }
+      if (failure) {
+        const { reason } = failure;
+        failure = undefined;
+        return Promise.reject(reason);
+      }
+      if (over) return end();
+      const asker = Promise.withResolvers();
+      askers.push(asker);
+      return asker.promise;
+    },
+    return: () => end(),
+    throw(reason) {
+      if (reason instanceof Error) fail(reason);
+      else throw invalidArgType('EventEmitter.AsyncIterator', 'Error', reason);
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+  return Object.setPrototypeOf(methods, AsyncIteratorPrototype);
 }
 
 export function addAbortListener(signal, listener) {
   if (signal === undefined) throw invalidArgType('signal', 'AbortSignal', signal);
   validateAbortSignal(signal, 'signal');
   validateFunction(listener, 'listener');
-  let remove;
-  if (signal.aborted) {
-    queueMicrotask(() => listener());
-  } else {
-    signal.addEventListener('abort', listener, { once: true });
-    remove = () => signal.removeEventListener('abort', listener);
-  }
-  return {
-    __proto__: null,
-    [Symbol.dispose]() {
-      remove?.();
-    },
-  };
+  const subscription = new Subscription();
+  if (signal.aborted) queueMicrotask(() => listener());
+  else subscription.add(signal, 'abort', listener, { once: true });
+  return { __proto__: null, [Symbol.dispose]: () => subscription.end() };
 }

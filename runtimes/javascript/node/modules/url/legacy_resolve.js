@@ -18,15 +18,11 @@ export function resolvePath(base, relative, result) {
 
   const absolute = relative.host || relative.pathname?.startsWith('/');
   if (absolute) {
-    if (relative.host || relative.host === '') {
-      if (result.host !== relative.host) result.auth = null;
-      result.host = relative.host;
-      result.port = relative.port;
-    }
-    if (relative.hostname || relative.hostname === '') {
-      if (result.hostname !== relative.hostname) result.auth = null;
-      result.hostname = relative.hostname;
-    }
+    // Null where the reference names no host; an empty one, as in `file:///a`, counts. Who logs in belongs to the host.
+    const names = ['host', 'hostname'].filter((name) => typeof relative[name] === 'string');
+    if (names.some((name) => relative[name] !== result[name])) result.auth = null;
+    for (const name of names) result[name] = relative[name];
+    if (names.includes('host')) result.port = relative.port;
   }
   let segments = result.pathname?.split('/') ?? [];
   const rooted = Boolean(absolute || result.pathname?.startsWith('/') || (result.host && relative.pathname));

@@ -58,20 +58,12 @@ const ALIASES = {
   doubleunderline: ['doubleUnderline'],
 };
 
-for (const [target, names] of Object.entries(ALIASES)) {
-  for (const alias of names) {
-    Object.defineProperty(colors, alias, {
-      get() {
-        return this[target];
-      },
-      set(value) {
-        this[target] = value;
-      },
-      configurable: true,
-      enumerable: false,
-    });
-  }
+// Another colour for a name is one for its other names, too.
+function alias(name, other) {
+  Object.defineProperty(colors, other, { get: () => colors[name], set: (codes) => { colors[name] = codes; }, configurable: true });
 }
+
+for (const [name, others] of Object.entries(ALIASES)) others.forEach((other) => alias(name, other));
 
 export const styles = {
   __proto__: null,

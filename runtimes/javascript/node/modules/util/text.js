@@ -1,83 +1,60 @@
 // How strings are quoted, measured and stripped of escapes when they are shown.
 
-const NEEDS_ESCAPE = /[\x00-\x1f\x27\x5c\x7f-\x9f]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
-const ESCAPES = /[\x00-\x1f\x27\x5c\x7f-\x9f]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
-const ESCAPES_NOT_SINGLE = /[\x00-\x1f\x5c\x7f-\x9f]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
-const SHORT = { '\b': '\\b', '\t': '\\t', '\n': '\\n', '\f': '\\f', '\r': '\\r', "'": "\\'", '\\': '\\\\' };
+import ansiRegex from 'ansi-regex';
+import { eastAsianWidth } from 'get-east-asian-width';
 
-function escape(char) {
-  if (SHORT[char]) return SHORT[char];
-  const code = char.charCodeAt(0);
-  return code < 0x100 ? `\\x${code.toString(16).toUpperCase().padStart(2, '0')}` : `\\u${code.toString(16)}`;
+// Control characters, backslashes and surrogates that belong to no pair: the flag `u` lets pairs alone.
+const UNPRINTABLE = /[\p{Cc}\p{Cs}\\]/gu;
+const UNPRINTABLE_OR_APOSTROPHE = /[\p{Cc}\p{Cs}\\']/gu;
+
+const LETTERS = new Map([
+  ['\b', 'b'],
+  ['\t', 't'],
+  ['\n', 'n'],
+  ['\f', 'f'],
+  ['\r', 'r'],
+]);
+
+function escaped(char) {
+  if (char === '\\' || char === "'") return `\\${char}`;
+  if (LETTERS.has(char)) return `\\${LETTERS.get(char)}`;
+  const digits = char.charCodeAt(0).toString(16);
+  return digits.length > 2 ? `\\u${digits}` : `\\x${digits.toUpperCase().padStart(2, '0')}`;
 }
 
 /** The text as a literal, in the quotes that need least escaping. */
 export function quote(text) {
-  let mark = "'";
-  if (text.includes("'")) {
-    if (!text.includes('"')) mark = '"';
-    else if (!text.includes('`') && !text.includes('${')) mark = '`';
-  } else if (!NEEDS_ESCAPE.test(text)) {
-    return `'${text}'`;
-  }
-  return mark + text.replace(mark === "'" ? ESCAPES : ESCAPES_NOT_SINGLE, escape) + mark;
+  if (!text.includes("'")) return `'${text.replace(UNPRINTABLE, escaped)}'`;
+  const inside = () => text.replace(UNPRINTABLE, escaped);
+  if (!text.includes('"')) return `"${inside()}"`;
+  if (!/`|\$\{/.test(text)) return `\`${inside()}\``;
+  return `'${escapeControls(text)}'`;
 }
 
 export function escapeControls(text) {
-  return text.replace(ESCAPES, escape);
+  return text.replace(UNPRINTABLE_OR_APOSTROPHE, escaped);
 }
 
-// ECMA-48 control sequences, and operating system commands such as links.
-const ANSI =
-  /[\u001B\u009B][[\]()#;?]*(?:(?:(?:(?:;[-a-zA-Z\d\/\#&.:=?%@~_]+)*|[a-zA-Z\d]+(?:;[-a-zA-Z\d\/\#&.:=?%@~_]*)*)?(?:\u0007|\u001B\u005C|\u009C))|(?:(?:\d{1,4}(?:;\d{0,4})*)?[\dA-PR-TZcf-nq-uy=><~]))/g;
+const SEQUENCES = ansiRegex();
 
 export function stripControls(text) {
-  return text.replace(ANSI, '');
+  return text.replace(SEQUENCES, '');
 }
 
-const isWide = (code) =>
-  code >= 0x1100 &&
-  (code <= 0x115f ||
-    code === 0x2329 ||
-    code === 0x232a ||
-    (code >= 0x2e80 && code <= 0x3247 && code !== 0x303f) ||
-    (code >= 0x3250 && code <= 0x4dbf) ||
-    (code >= 0x4e00 && code <= 0xa4c6) ||
-    (code >= 0xa960 && code <= 0xa97c) ||
-    (code >= 0xac00 && code <= 0xd7a3) ||
-    (code >= 0xf900 && code <= 0xfaff) ||
-    (code >= 0xfe10 && code <= 0xfe19) ||
-    (code >= 0xfe30 && code <= 0xfe6b) ||
-    (code >= 0xff01 && code <= 0xff60) ||
-    (code >= 0xffe0 && code <= 0xffe6) ||
-    (code >= 0x1b000 && code <= 0x1b001) ||
-    (code >= 0x1f200 && code <= 0x1f251) ||
-    (code >= 0x1f300 && code <= 0x1f64f) ||
-    (code >= 0x1f680 && code <= 0x1f6ff) ||
-    (code >= 0x1f900 && code <= 0x1f9ff) ||
-    (code >= 0x20000 && code <= 0x3fffd));
+// Control and format characters and marks; a soft hyphen (U+00AD) may be visible.
+const NO_COLUMN = /^(?!\xad)[\p{Cc}\p{Cf}\p{Me}\p{Mn}]$/u;
+// The letters that make flags are narrow for Unicode, and drawn wide.
+const FLAG_LETTER = /^\p{Regional_Indicator}$/u;
+const ONE_COLUMN_EACH = /^[ -~]*$/;
 
-const isZeroWidth = (code) =>
-  code <= 0x1f ||
-  (code >= 0x7f && code <= 0x9f) ||
-  (code >= 0x300 && code <= 0x36f) ||
-  (code >= 0x200b && code <= 0x200f) ||
-  (code >= 0x20d0 && code <= 0x20ff) ||
-  (code >= 0xfe00 && code <= 0xfe0f) ||
-  (code >= 0xfe20 && code <= 0xfe2f) ||
-  (code >= 0xe0100 && code <= 0xe01ef);
-
-const PRINTABLE_ASCII = /^[\x20-\x7e]*$/;
+function columnsOf(char) {
+  if (eastAsianWidth(char.codePointAt(0)) === 2 || FLAG_LETTER.test(char)) return 2;
+  return NO_COLUMN.test(char) ? 0 : 1;
+}
 
 /** How many columns a terminal needs for the text. */
 export function width(text, removeControls = true) {
-  if (PRINTABLE_ASCII.test(text)) return text.length;
-  if (removeControls) text = stripControls(text);
-  let columns = 0;
-  for (const char of text.normalize('NFC')) {
-    const code = char.codePointAt(0);
-    if (isWide(code)) columns += 2;
-    else if (!isZeroWidth(code)) columns++;
-  }
-  return columns;
+  if (ONE_COLUMN_EACH.test(text)) return text.length;
+  const shown = removeControls ? stripControls(text) : text;
+  return Array.from(shown.normalize('NFC'), columnsOf).reduce((sum, columns) => sum + columns, 0);
 }

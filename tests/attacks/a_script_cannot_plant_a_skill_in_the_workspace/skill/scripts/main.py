@@ -5,7 +5,7 @@ path = f"{outer}/{name}"
 
 
 def attempt(what, act, around=True):
-    """Starts with a skill to plant in `evil`, and, unless told otherwise, with what is around the path."""
+    """Starts with a skill to plant in `evil`, and by default with the directories around the path."""
     for old in (outer, "evil", "by", "away"):
         if os.path.islink(old):
             os.remove(old)

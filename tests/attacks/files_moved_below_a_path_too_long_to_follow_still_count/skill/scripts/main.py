@@ -18,13 +18,13 @@ written = 0
 try:
     for number in range(rounds):
         leaf = chain("a")
-        # Something is removed, so that a spent budget is counted anew.
+        # Removes a file, so that the spent budget is counted again.
         os.mkdir("gone")
         os.rmdir("gone")
         with open(leaf + "/f", "wb", buffering=0) as file:
             wanted = written + (mebibytes << 20)
             while written < wanted:
-                # It may take less than it is given.
+                # It may write less than it gets.
                 written += file.write(bytes(min(1 << 20, wanted - written)))
         os.rename("a", chain(f"b{number}") + "/a")
     print("all written")

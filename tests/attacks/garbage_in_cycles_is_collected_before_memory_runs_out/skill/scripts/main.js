@@ -1,4 +1,4 @@
-// Keeps some megabytes, then makes cycles that nobody keeps, or keeps them all.
+// Keeps some megabytes, then makes cycles that nothing references, or keeps them all.
 const kept = [];
 for (let i = 0; i < 120; i++) kept.push(new Uint8Array(1 << 20).fill(i));
 const keep = process.argv[2] === 'keep' ? [] : undefined;

@@ -1,20 +1,6 @@
-import errno, os, sys
+import os
 
-def until_full(what, step):
-    count = 0
-    try:
-        while count < int(sys.argv[1]):
-            step(count)
-            count += 1
-    except OSError as error:
-        print(f"{what}: {type(error).__name__} {errno.errorcode[error.errno]}")
-    else:
-        print(f"{what}: no end after {count}")
-
-def put(fd, data):
-    while data:
-        data = data[os.write(fd, data):]
-
+from until_full import until_full
 
 def directory(n):
     os.mkdir(f"/tmp/{n}")

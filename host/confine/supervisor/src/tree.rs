@@ -1,0 +1,307 @@
+//! The process tree of a run and its usage, read from `/proc`.
+
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::time::{Duration, Instant};
+
+/// The least that a file counts as: a limit in bytes alone would let empty files fill memory.
+pub(crate) const BYTES_PER_FILE: u64 = 4096;
+/// The capacity of a pipe of default size.
+const PIPE_BYTES: u64 = 64 << 10;
+/// A socket may exceed its limit by one message of this size.
+const SOCKET_OVERSHOOT: u64 = 64 << 10;
+/// The most processes in one sample; more than any limit allows.
+const MAX_PROCESSES: usize = 100_000;
+
+/// A process and its parent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Process {
+    pub(crate) id: i32,
+    pub(crate) parent: i32,
+}
+
+/// All descendants of a process.
+pub(crate) struct Tree {
+    /// Parents come before their children.
+    pub(crate) processes: Vec<Process>,
+    /// Whether `/proc` shows every live descendant.
+    pub(crate) is_complete: bool,
+}
+
+impl Tree {
+    pub(crate) fn below(top: i32) -> Self {
+        let mut tree = Self {
+            processes: Vec::new(),
+            is_complete: true,
+        };
+        let mut pending = vec![top];
+        while let Some(parent) = pending.pop() {
+            // A thread that calls exec takes over its process's id, which is missing for a moment. So
+            // a failed read is repeated.
+            let Ok(children) = children(parent).or_else(|_| children(parent)) else {
+                tree.is_complete &= !is_alive(parent);
+                continue;
+            };
+            pending.extend(&children);
+            let children = children.into_iter();
+            tree.processes
+                .extend(children.map(|id| Process { id, parent }));
+            if tree.processes.len() >= MAX_PROCESSES {
+                tree.is_complete = false;
+                break;
+            }
+        }
+        tree
+    }
+
+    pub(crate) fn ids(&self) -> impl Iterator<Item = i32> {
+        self.processes.iter().map(|process| process.id)
+    }
+}
+
+/// The children of all threads of a process.
+pub(crate) fn children(of: i32) -> io::Result<Vec<i32>> {
+    let mut all = Vec::new();
+    for thread in fs::read_dir(format!("/proc/{of}/task"))? {
+        // The thread may have exited meanwhile.
+        if let Ok(list) = fs::read_to_string(thread?.path().join("children")) {
+            all.extend(numbers(&list));
+        }
+    }
+    Ok(all)
+}
+
+/// Whether the process exists, shown in `/proc` or not.
+fn is_alive(process: i32) -> bool {
+    let process = Pid::from_raw(process);
+    process.is_some_and(|process| test_kill_process(process) != Err(Errno::SRCH))
+}
+
+fn numbers(text: &str) -> Vec<i32> {
+    let words = text.split_ascii_whitespace();
+    words.filter_map(|word| word.parse().ok()).collect()
+}
+
+/// Bytes of memory that belong to these processes alone. Pages of files on disk do not count: the
+/// kernel can reclaim them.
+///
+/// Shared pages are first counted once per process, which is cheap and too much. Only if that sum
+/// exceeds `limit` is each page counted once, which costs a walk over all pages: until the result is
+/// clear, or the deadline passes.
+///
+/// `files` is the size of the program's own file systems in memory. All memory that its processes can
+/// share is in there, so what they have mapped of it is not counted again.
+pub(crate) fn memory(tree: &Tree, files: Option<u64>, limit: u64, deadline: Instant) -> u64 {
+    let shared = files.is_none();
+    let counters = tree.ids().filter_map(|id| Some((id, memory_counters(id)?)));
+    let counters: Vec<(i32, MemoryCounters)> = counters.collect();
+    let rough = counters.iter().map(|(_, counters)| counters.all(shared));
+    let rough = rough.sum::<u64>() + files.unwrap_or(0);
+    if rough <= limit {
+        return rough;
+    }
+    let tables = counters.iter().map(|(_, counters)| counters.tables);
+    let mut exact = tables.sum::<u64>() + files.unwrap_or(0);
+    for (id, counters) in counters {
+        if exact > limit || Instant::now() >= deadline {
+            break;
+        }
+        // A process can hide this file from us, but not its status.
+        exact += proportional_pages(id, shared).unwrap_or_else(|| counters.pages(shared));
+    }
+    exact
+}
+
+/// Bytes that the kernel may buffer for these processes in sockets and pipes. The kernel does not
+/// report how much it does buffer, so each counts with its capacity; a program without a control
+/// group cannot create larger ones.
+///
+/// If the program has its own network namespace, `init` is a process in it, and the kernel reports
+/// the number of all sockets. Otherwise a socket that is being passed to another process is not
+/// visible; the kernel allows a user as many of these as a process may have open.
+pub(crate) fn buffers(tree: &Tree, init: Option<i32>) -> u64 {
+    let (mut sockets, mut pipes) = (HashSet::new(), HashSet::new());
+    for id in tree.ids() {
+        let Ok(handles) = fs::read_dir(format!("/proc/{id}/fd")) else {
+            continue;
+        };
+        for meta in handles.flatten().map(|handle| fs::metadata(handle.path())) {
+            let Ok(meta) = meta else { continue };
+            let identity = (meta.dev(), meta.ino());
+            if meta.file_type().is_socket() {
+                sockets.insert(identity);
+            } else if meta.file_type().is_fifo() {
+                pipes.insert(identity);
+            }
+        }
+    }
+    let all = init.and_then(socket_count).unwrap_or(0);
+    let sockets = all.max(sockets.len() as u64);
+    sockets * (send_buffer() + SOCKET_OVERSHOOT) + pipes.len() as u64 * PIPE_BYTES
+}
+
+/// The number of sockets in the network namespace of a process.
+fn socket_count(process: i32) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{process}/net/sockstat")).ok()?;
+    let mut lines = text.lines();
+    let used = lines.find_map(|line| line.strip_prefix("sockets: used "))?;
+    used.trim().parse().ok()
+}
+
+/// Bytes that a socket buffers before the kernel refuses more.
+fn send_buffer() -> u64 {
+    const USUAL: u64 = 212_992;
+    let text = fs::read_to_string("/proc/sys/net/core/wmem_default").ok();
+    text.and_then(|text| text.trim().parse().ok())
+        .unwrap_or(USUAL)
+}
+
+/// Bytes used in a file system in memory.
+pub(crate) fn tmpfs_usage(file_system: &OwnedFd) -> u64 {
+    let Ok(all) = rustix::fs::fstatfs(file_system) else {
+        return 0;
+    };
+    let size = u64::try_from(all.f_bsize).unwrap_or(0);
+    all.f_blocks.saturating_sub(all.f_bfree) * size
+}
+
+/// The kernel's memory counters of a process, in bytes.
+pub(crate) struct MemoryCounters {
+    /// Anonymous pages, in memory or swapped out.
+    anonymous: u64,
+    /// Pages of shared memory and files in memory.
+    shared: u64,
+    /// Its page tables.
+    tables: u64,
+}
+
+impl MemoryCounters {
+    /// All pages that do not belong to a file on disk, with or without shared memory.
+    fn pages(&self, shared: bool) -> u64 {
+        self.anonymous + if shared { self.shared } else { 0 }
+    }
+
+    fn all(&self, shared: bool) -> u64 {
+        self.pages(shared) + self.tables
+    }
+}
+
+pub(crate) fn memory_counters(process: i32) -> Option<MemoryCounters> {
+    let text = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    Some(MemoryCounters {
+        anonymous: sum_of(&text, &["RssAnon", "VmSwap", "HugetlbPages"])?,
+        shared: sum_of(&text, &["RssShmem"])?,
+        tables: sum_of(&text, &["VmPTE"])?,
+    })
+}
+
+/// Bytes in pages that do not belong to a file on disk. A shared page counts in proportion.
+fn proportional_pages(process: i32, shared: bool) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{process}/smaps_rollup")).ok()?;
+    let own = ["Pss_Anon", "SwapPss", "Private_Hugetlb", "Shared_Hugetlb"];
+    let of_files = match shared {
+        true => sum_of(&text, &["Pss_Shmem"])?,
+        false => 0,
+    };
+    Some(sum_of(&text, &own)? + of_files)
+}
+
+/// The sum of all lines with these names, in bytes; `None` if there is no such line.
+fn sum_of(text: &str, names: &[&str]) -> Option<u64> {
+    let kilobytes = text.lines().filter_map(|line| {
+        let (name, rest) = line.split_once(':')?;
+        let number = rest.trim().strip_suffix(" kB")?.trim().parse::<u64>();
+        number.ok().filter(|_| names.contains(&name))
+    });
+    let sum = kilobytes.reduce(|sum, one| sum + one)?;
+    Some(sum * 1024)
+}
+
+/// Bytes that a process and its reaped children wrote to disk; `last` is the last known value. A
+/// process that hides its counters may have written any number of bytes.
+pub(crate) fn bytes_written(process: i32, last: u64) -> Option<u64> {
+    match fs::read_to_string(format!("/proc/{process}/io")) {
+        Ok(text) => parse_write_bytes(&text),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            Some(match has_memory(process) {
+                true => u64::MAX,
+                false => last,
+            })
+        }
+        Err(_) => None,
+    }
+}
+
+/// Whether a process still has memory, and is not exiting.
+fn has_memory(process: i32) -> bool {
+    let text = fs::read_to_string(format!("/proc/{process}/statm")).unwrap_or_default();
+    let pages = text.split_ascii_whitespace().next();
+    pages.is_some_and(|pages| pages != "0")
+}
+
+/// Parses the bytes written from the text of `/proc/PID/io`.
+pub(crate) fn parse_write_bytes(text: &str) -> Option<u64> {
+    let mut lines = text.lines();
+    let bytes = lines.find_map(|line| line.strip_prefix("write_bytes: "))?;
+    bytes.trim().parse().ok()
+}
+
+/// The CPU time of these processes and their reaped children.
+pub(crate) fn cpu_time(tree: &Tree) -> Duration {
+    let ticks = tree.ids().filter_map(|process| {
+        let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        let fields = text
+            .rsplit_once(')')?
+            .1
+            .split_ascii_whitespace()
+            .skip(11)
+            .take(4);
+        Some(
+            fields
+                .filter_map(|field| field.parse::<u64>().ok())
+                .sum::<u64>(),
+        )
+    });
+    Duration::from_millis(ticks.sum::<u64>() * 1000 / rustix::param::clock_ticks_per_second())
+}
+
+/// The number of threads of a user, over all processes.
+pub(crate) fn thread_count(user: u32) -> u64 {
+    let Ok(processes) = fs::read_dir("/proc") else {
+        return 0;
+    };
+    let threads = processes.flatten().filter_map(|process| {
+        process.file_name().to_str()?.parse::<i32>().ok()?;
+        let own = process.metadata().ok()?.uid() == user;
+        let threads = || fs::read_dir(process.path().join("task")).ok();
+        own.then(|| threads().map_or(1, Iterator::count))
+    });
+    threads.sum::<usize>() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn anonymous_memory_swap_and_page_tables_are_counted() {
+        let status = "\
+VmRSS:\t  9000 kB\nRssAnon:\t  100 kB\nRssFile:\t  5000 kB\nRssShmem:\t  20 kB\n\
+VmPTE:\t  7 kB\nVmSwap:\t  3 kB\nHugetlbPages:\t  2048 kB\nThreads:\t1\n";
+        let pages = ["RssAnon", "RssShmem", "VmSwap", "HugetlbPages"];
+        assert_eq!(sum_of(status, &pages), Some((100 + 20 + 3 + 2048) << 10));
+        assert_eq!(sum_of(status, &["VmPTE"]), Some(7 << 10));
+        assert_eq!(sum_of("Name:\tended\nState:\tZ (zombie)\n", &pages), None);
+    }
+
+    #[test]
+    fn the_tree_below_a_missing_process_is_empty_and_complete() {
+        let tree = Tree::below(i32::MAX);
+        assert!(tree.is_complete && tree.processes.is_empty());
+    }
+}

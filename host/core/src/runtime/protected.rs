@@ -1,0 +1,146 @@
+//! Paths that no script may write, whatever directory it was granted.
+//!
+//! A workspace may contain the skill itself (`--workspace .`), the audit log, the policy or the
+//! cache of compiled code (`--workspace ~`). A preopened directory would expose those with the
+//! rest, and a script that rewrites the cache runs native code next time. So a writable mount that
+//! overlaps a protected path resolves every name it is about to change and compares the real path.
+//! Mounts that overlap none, which is nearly all, pay nothing.
+//!
+//! A protected path need not exist. The script may then create its parent directories, for other files,
+//! but not the path itself. Nor may it replace one of the parents by a link or another directory.
+
+use crate::decision::{Mount, Permit};
+use crate::walk::real_with_links;
+use std::path::{Path, PathBuf};
+
+/// Paths that no script may write.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ProtectedPaths {
+    paths: Vec<PathBuf>,
+    /// Links on the way to a protected path: replacing one would make it lead elsewhere.
+    links: Vec<PathBuf>,
+    /// Writable directories inside protected ones: a workspace inside the skill, and a skill that was granted
+    /// for writing inside a protected directory of skills.
+    except: Vec<PathBuf>,
+}
+
+impl ProtectedPaths {
+    /// Protects `paths`; `except` stays writable although a directory around it is protected.
+    pub(crate) fn new(
+        paths: impl IntoIterator<Item = PathBuf>,
+        except: impl IntoIterator<Item = PathBuf>,
+    ) -> Self {
+        let mut links = Vec::new();
+        let paths = paths.into_iter();
+        let paths = paths
+            .map(|path| real_with_links(&path, &mut links))
+            .collect();
+        let except = except.into_iter().collect();
+        Self {
+            paths,
+            links,
+            except,
+        }
+    }
+
+    /// What is protected in one run: `paths`, and the skill itself unless it may be written.
+    pub(crate) fn of(permit: &Permit, paths: &[PathBuf]) -> Self {
+        let is_workspace = |mount: &&Mount| Some(&mount.guest) == permit.workspace.as_ref();
+        let workspace = permit.mounts.iter().find(is_workspace);
+        let skill = permit.skill_mount();
+        let host = |mount: &Mount| mount.host.clone();
+        let own = skill.filter(|skill| !skill.writable).map(host);
+        let writable = skill.filter(|skill| skill.writable);
+        // A workspace inside the running skill is writable, although the skill is not. Inside another protected path it
+        // is as read-only as the rest of that path.
+        let inner = workspace
+            .filter(|workspace| skill.is_some_and(|skill| workspace.host.starts_with(&skill.host)));
+        let except = inner.into_iter().chain(writable).map(host);
+        Self::new(paths.iter().cloned().chain(own), except)
+    }
+
+    /// Whether a mount of `directory` could reach a protected path.
+    pub(crate) fn overlaps(&self, directory: &Path) -> bool {
+        self.covers(directory) || self.any_inside(directory)
+    }
+
+    /// Whether `path`, fully resolved, must not be written.
+    pub(crate) fn covers(&self, path: &Path) -> bool {
+        self.paths
+            .iter()
+            .any(|protected| path.starts_with(protected) && !self.is_excepted(protected, path))
+    }
+
+    fn is_excepted(&self, protected: &Path, path: &Path) -> bool {
+        let mut except = self.except.iter();
+        except.any(|inner| {
+            inner != protected && inner.starts_with(protected) && path.starts_with(inner)
+        })
+    }
+
+    /// The protected paths inside `directory`.
+    pub(crate) fn paths_in(&self, directory: &Path) -> impl Iterator<Item = &Path> {
+        let paths = self.paths.iter().map(PathBuf::as_path);
+        paths.filter(move |path| *path != directory && path.starts_with(directory))
+    }
+
+    /// The links inside `directory` that lead to protected paths.
+    pub(crate) fn links_in(&self, directory: &Path) -> impl Iterator<Item = &Path> {
+        let links = self.links.iter().map(PathBuf::as_path);
+        links.filter(move |link| link.starts_with(directory))
+    }
+
+    /// Whether `path` is or contains a protected path, or a link to one: moving, removing or replacing `path` would
+    /// affect that too.
+    pub(crate) fn any_inside(&self, path: &Path) -> bool {
+        let mut all = self.paths.iter().chain(&self.links);
+        all.any(|protected| protected.starts_with(path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn protected(paths: &[&str], except: Option<&str>) -> ProtectedPaths {
+        ProtectedPaths::new(paths.iter().map(PathBuf::from), except.map(PathBuf::from))
+    }
+
+    #[test]
+    fn what_is_inside_a_protected_path_is_covered_and_its_siblings_are_not() {
+        let protected = protected(&["/no/w/skills/x"], None);
+        for (path, covered) in [
+            ("/no/w/skills/x", true),
+            ("/no/w/skills/x/SKILL.md", true),
+            ("/no/w/skills/xy", false),
+            ("/no/w/skills", false),
+        ] {
+            assert_eq!(protected.covers(path.as_ref()), covered, "{path}");
+        }
+        assert!(protected.any_inside("/no/w/skills".as_ref()));
+        assert!(!protected.any_inside("/no/w/other".as_ref()));
+        assert!(protected.overlaps("/no/w".as_ref()));
+        assert!(!protected.overlaps("/no/v".as_ref()));
+    }
+
+    #[test]
+    fn a_workspace_inside_the_skill_stays_writable() {
+        let protected = protected(&["/no/skill"], Some("/no/skill/out"));
+        assert!(!protected.overlaps("/no/skill/out".as_ref()));
+        assert!(!protected.covers("/no/skill/out/a".as_ref()));
+        assert!(protected.covers("/no/skill/scripts/a".as_ref()));
+    }
+
+    #[test]
+    fn a_link_to_a_protected_path_and_its_missing_target_are_protected() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        std::os::unix::fs::symlink("elsewhere", top.join(".cache")).unwrap();
+        let protected = ProtectedPaths::new([top.join(".cache/skillrun")], None);
+        assert!(protected.overlaps(&top));
+        assert!(protected.any_inside(&top.join(".cache")));
+        assert!(protected.any_inside(&top.join("elsewhere")));
+        assert!(protected.covers(&top.join("elsewhere/skillrun/x")));
+        assert!(!protected.any_inside(&top.join("other")));
+    }
+}

@@ -1,1 +1,0 @@
-module.exports = [require('node:path').basename(__filename, '.cjs'), module === require.cache[__filename]];

@@ -1,0 +1,142 @@
+//! Skills that are links on the search path: no script can replace the target of such a link.
+
+use crate::env::TestEnv;
+use std::fs;
+use std::os::unix::fs::symlink;
+
+tests! {
+    a_link_on_the_way_to_a_linked_skill_is_protected,
+    the_missing_target_of_a_linked_skill_is_protected,
+    a_linked_skill_is_protected_when_the_run_is_started_elsewhere,
+    a_workspace_inside_another_skill_is_read_only,
+    a_workspace_with_scripts_of_the_skill_is_refused,
+}
+
+/// Replaces each argument by a link to `evil`, a skill with a script that the name would mean in the next run.
+const PYTHON: &str = "import errno, os, sys\n\
+    for path in sys.argv[1:]:\n\
+    \x20   try:\n\
+    \x20       os.path.lexists(path) and os.rename(path, path + '.old')\n\
+    \x20       os.mkdir(path)\n\
+    \x20       print(path, 'done')\n\
+    \x20   except OSError as error:\n\
+    \x20       print(path, errno.errorcode[error.errno])\n";
+const BASH: &str = "for path in \"$@\"; do\n\
+    \x20   if [ -L \"$path\" ] && ! mv -T \"$path\" \"$path.old\" 2>/dev/null; then echo \"$path kept\"; continue; fi\n\
+    \x20   if mkdir \"$path\" 2>/dev/null; then echo \"$path done\"; else echo \"$path kept\"; fi\n\
+    done\n";
+
+fn env() -> TestEnv {
+    let env = TestEnv::with_script(PYTHON);
+    env.write("skill/scripts/main.sh", BASH);
+    fs::create_dir_all(env.path("home/.claude/skills")).unwrap();
+    env
+}
+
+/// `home/.claude/skills/deploy` leads to `src/deploy` through the link `src/current`.
+fn a_link_on_the_way_to_a_linked_skill_is_protected() {
+    let env = env();
+    env.write("src/v1/deploy/SKILL.md", crate::env::SKILL_MD);
+    symlink("v1", env.path("src/current")).unwrap();
+    symlink(
+        env.path("src/current/deploy"),
+        env.path("home/.claude/skills/deploy"),
+    )
+    .unwrap();
+    let end = env.run(&["-w", "src", "--", "current", "free"]);
+    assert_eq!(end.stdout, "current EPERM\nfree done\n", "{}", end.stderr);
+    fs::remove_dir(env.path("src/free")).unwrap();
+    let end = env.end(&[
+        "run", "./skill", "main.sh", "-w", "src", "--", "current", "free",
+    ]);
+    assert_eq!(end.stdout, "current kept\nfree done\n", "{}", end.stderr);
+    assert_eq!(
+        fs::read_link(env.path("src/current")).unwrap(),
+        std::path::Path::new("v1")
+    );
+}
+
+fn the_missing_target_of_a_linked_skill_is_protected() {
+    let env = env();
+    fs::create_dir(env.path("src")).unwrap();
+    symlink(env.path("src/late"), env.path("home/.claude/skills/late")).unwrap();
+    let end = env.run(&["-w", "src", "--", "late", "free"]);
+    assert_eq!(end.stdout, "late EPERM\nfree done\n", "{}", end.stderr);
+    assert!(!env.path("src/late").exists());
+    // Natively the run ends as soon as the path appears, and what appeared is moved aside, also if its name has no room
+    // for a suffix.
+    let long = "n".repeat(250);
+    symlink(
+        env.path("src").join(&long),
+        env.path("home/.claude/skills/long"),
+    )
+    .unwrap();
+    for (name, aside) in [
+        ("late", "src/late.refused".to_owned()),
+        (&long, "n.refused".to_owned()),
+    ] {
+        let end = env.end(&["run", "./skill", "main.sh", "-w", "src", "--", name]);
+        assert_ne!(end.code, 0, "{}", end.stdout);
+        assert!(!env.path("src").join(name).exists(), "{}", end.stderr);
+        assert!(end.stderr.contains(&aside), "{}", end.stderr);
+    }
+}
+
+fn a_linked_skill_is_protected_when_the_run_is_started_elsewhere() {
+    let env = env();
+    env.write("project/vendor/x/SKILL.md", crate::env::SKILL_MD);
+    fs::create_dir_all(env.path("project/.claude/skills")).unwrap();
+    symlink("../../vendor/x", env.path("project/.claude/skills/x")).unwrap();
+    let words = ["-w", "project", "--", "vendor/x/scripts", "vendor/free"];
+    let end = env.run(&words);
+    assert_eq!(
+        end.stdout, "vendor/x/scripts EPERM\nvendor/free done\n",
+        "{}",
+        end.stderr
+    );
+    fs::remove_dir(env.path("project/vendor/free")).unwrap();
+    let end = env.end(&[&["run", "./skill", "main.sh"], &words[..]].concat());
+    assert_eq!(
+        end.stdout, "vendor/x/scripts kept\nvendor/free done\n",
+        "{}",
+        end.stderr
+    );
+}
+
+fn a_workspace_inside_another_skill_is_read_only() {
+    let env = env();
+    env.write("home/.claude/skills/other/SKILL.md", crate::env::SKILL_MD);
+    env.write("home/.claude/skills/other/data/file", "");
+    env.write("elsewhere/data/file", "");
+    for (workspace, python, bash) in [
+        ("home/.claude/skills/other", "new EPERM\n", "new kept\n"),
+        (
+            "home/.claude/skills/other/data",
+            "new EPERM\n",
+            "new kept\n",
+        ),
+        ("elsewhere", "new done\n", "new kept\n"),
+    ] {
+        let end = env.run(&["-w", workspace, "--", "new"]);
+        assert_eq!(end.stdout, python, "{workspace}: {}", end.stderr);
+        let end = env.end(&["run", "./skill", "main.sh", "-w", workspace, "--", "new"]);
+        assert_eq!(end.stdout, bash, "{workspace}: {}", end.stderr);
+    }
+}
+
+fn a_workspace_with_scripts_of_the_skill_is_refused() {
+    let env = env();
+    env.write("skill/out/file", "");
+    let end = env.run(&["-w", "skill/scripts", "--", "new"]);
+    assert_eq!(
+        (end.stdout.as_str(), end.stderr.as_str(), end.code),
+        (
+            "",
+            "refused: workspace `skill/scripts` contains scripts of the skill, which is read-only\n\
+             hint: use another directory, or pass --allow write:skill\n",
+            126
+        )
+    );
+    let end = env.run(&["-w", "skill/out", "--", "new"]);
+    assert_eq!(end.stdout, "new done\n", "{}", end.stderr);
+}
