@@ -107,14 +107,21 @@ pub(crate) fn memory(tree: &Tree, files: Option<u64>, limit: u64, deadline: Inst
     }
     let tables = counters.iter().map(|(_, counters)| counters.tables);
     let mut exact = tables.sum::<u64>() + files.unwrap_or(0);
-    for (id, counters) in counters {
+    for (id, _) in counters {
         if exact > limit || Instant::now() >= deadline {
             break;
         }
-        // A process can hide this file from us, but not its status.
-        exact += proportional_pages(id, shared).unwrap_or_else(|| counters.pages(shared));
+        exact += exact_pages(id, shared);
     }
     exact
+}
+
+/// Bytes in pages that do not belong to a file on disk, with shared pages in proportion if the process
+/// shows them. A process can hide that file from us, but not its status, which is read anew: a process
+/// that exited meanwhile has no memory left, and its former share now counts for those who remain.
+fn exact_pages(process: i32, shared: bool) -> u64 {
+    proportional_pages(process, shared)
+        .unwrap_or_else(|| memory_counters(process).map_or(0, |counters| counters.pages(shared)))
 }
 
 /// Bytes that the kernel may buffer for these processes in sockets and pipes. The kernel does not
@@ -287,6 +294,8 @@ pub(crate) fn thread_count(user: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::process::{WaitId, WaitIdOptions, waitid};
+    use std::process::{Command, Stdio};
 
     #[test]
     fn anonymous_memory_swap_and_page_tables_are_counted() {
@@ -297,6 +306,22 @@ VmPTE:\t  7 kB\nVmSwap:\t  3 kB\nHugetlbPages:\t  2048 kB\nThreads:\t1\n";
         assert_eq!(sum_of(status, &pages), Some((100 + 20 + 3 + 2048) << 10));
         assert_eq!(sum_of(status, &["VmPTE"]), Some(7 << 10));
         assert_eq!(sum_of("Name:\tended\nState:\tZ (zombie)\n", &pages), None);
+    }
+
+    #[test]
+    fn a_process_that_has_exited_counts_no_pages() {
+        let mut child = Command::new("/bin/cat")
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let id = i32::try_from(child.id()).unwrap();
+        assert!(exact_pages(id, true) > 0);
+        child.kill().unwrap();
+        // Waits for the end without reaping it.
+        let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        waitid(WaitId::Pid(Pid::from_child(&child)), ended).unwrap();
+        assert_eq!(exact_pages(id, true), 0);
+        child.wait().unwrap();
     }
 
     #[test]
