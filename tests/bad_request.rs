@@ -131,6 +131,11 @@ fn an_unknown_grant_is_reported_with_the_nearest() {
     );
     bad_flag(
         "--allow",
+        "nativ",
+        &format!("`nativ` is not a grant: {none}, did you mean `native`?"),
+    );
+    bad_flag(
+        "--allow",
         "everything",
         &format!("`everything` is not a grant: {none}"),
     );

@@ -212,27 +212,26 @@ fn a_yes_at_the_terminal_runs_the_script_and_is_remembered() {
 
 fn any_answer_that_is_not_clearly_yes_is_no() {
     let env = env(DESCRIPTION, "print('it', 'ran')\n");
-    for keys in [
-        &b"n\r"[..],
-        b"\r",
-        b"yess\r",
-        b"y y\r",
-        b"\x04",
-        b"\x1c",
-        b"\x1b[A\r",
-        b"d\r",
-        "ÿ\r".as_bytes(),
-        b"y\x7f\r",
-        b"ny\r",
+    let no = "a person answered `no`";
+    let unclear = "the answer was neither yes nor no";
+    for (keys, why) in [
+        (&b"n\r"[..], no),
+        (b"No\r", no),
+        (b"\r", no),
+        (b"\x04", no),
+        (b"y\x7f\r", no),
+        (b"yess\r", unclear),
+        (b"y y\r", unclear),
+        (b"\x1c", unclear),
+        (b"\x1b[A\r", unclear),
+        (b"d\r", unclear),
+        ("ÿ\r".as_bytes(), unclear),
+        (b"ny\r", unclear),
     ] {
         let seen = load(&env, b"", &[(ASKS, keys)]);
         assert_eq!(seen.code, 126, "{keys:?}: {}", seen.text);
         assert!(!seen.text.contains("it ran"), "{keys:?}: {}", seen.text);
-        assert!(
-            seen.text.contains("a person answered `no`"),
-            "{}",
-            seen.text
-        );
+        assert!(seen.text.contains(why), "{keys:?}: {}", seen.text);
     }
     // The twins: a corrected mistake, and a yes in any spelling.
     for keys in [&b"n\x7fy\r"[..], b"yes\r", b"Y\r", b"Yes\r", b"YES\r"] {
@@ -248,7 +247,7 @@ fn ctrl_c_is_a_no_and_ends_the_command() {
     let seen = at_terminal(&env, &words, b"", &[(ASKS, b"\x03")], "");
     assert_eq!(seen.code, 130, "{}", seen.text);
     assert!(
-        seen.text.contains("a person answered `no`"),
+        seen.text.contains("the question was interrupted"),
         "{}",
         seen.text
     );
@@ -266,7 +265,7 @@ fn ctrl_c_is_a_no_and_ends_the_command() {
     for (key, value) in [("event", "refused"), ("status", "cancelled")] {
         assert!(lines.iter().any(|line| line[key] == value), "{lines:?}");
     }
-    assert!(env.read("events").contains("a person answered `no`"));
+    assert!(env.read("events").contains("the question was interrupted"));
     env.check_left_behind().unwrap();
 }
 

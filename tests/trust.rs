@@ -451,13 +451,20 @@ fn files_that_are_not_valid_policies_cannot_be_trusted() {
 fn policy_trust_shows_the_policy_at_a_terminal_and_asks() {
     let asks = "trust this policy? [y/N]\r\n> \u{1b}[?25h";
     let words = [env!("CARGO_BIN_EXE_skillrun"), "policy", "trust"];
-    for (keys, trusted) in [
-        (&b"y\r"[..], true),
-        (b"Yes\r", true),
-        (b"n\r", false),
-        (b"\r", false),
-        (b"yn\r", false),
-        (b"\x03", false),
+    let no = Err("was not trusted: a person answered `no`");
+    for (keys, result) in [
+        (&b"y\r"[..], Ok(())),
+        (b"Yes\r", Ok(())),
+        (b"n\r", no),
+        (b"\r", no),
+        (
+            b"yn\r",
+            Err("was not trusted: the answer was neither yes nor no"),
+        ),
+        (
+            b"\x03",
+            Err("was not trusted: the question was interrupted"),
+        ),
     ] {
         let env = env();
         // Control sequences are escaped.
@@ -475,13 +482,11 @@ fn policy_trust_shows_the_policy_at_a_terminal_and_asks() {
         ] {
             assert!(text.contains(part), "{part}\nis not in\n{text}");
         }
-        let result = match trusted {
-            true => "trusted {root}/skillrun.toml",
-            false => "was not trusted: a person answered `no`",
-        };
-        assert!(text.contains(result), "{keys:?}: {text}");
-        assert_eq!(seen.code, if trusted { 0 } else { 126 }, "{keys:?}");
-        assert_eq!(env.run(&[]).code, if trusted { 0 } else { 126 }, "{keys:?}");
+        let code = if result.is_ok() { 0 } else { 126 };
+        let shown = result.map_or_else(|why| why, |()| "trusted {root}/skillrun.toml");
+        assert!(text.contains(shown), "{keys:?}: {text}");
+        assert_eq!(seen.code, code, "{keys:?}");
+        assert_eq!(env.run(&[]).code, code, "{keys:?}");
     }
 }
 

@@ -167,6 +167,11 @@ fn expired(question: &Question) -> Vec<Decision> {
     each.collect()
 }
 
+/// Why an answer does not count as yes.
+const UNCLEAR: &str = "the answer was neither yes nor no";
+const INTERRUPTED: &str = "the question was interrupted";
+const TIMED_OUT: &str = "nobody answered in time";
+
 /// How a person answered a question, or why they did not.
 enum Reply {
     Answer(Answer),
@@ -194,10 +199,10 @@ fn ask(terminal: &mut Terminal, question: &Question) -> Result<Reply, Failure> {
             Input::Resized => continue,
             Input::Interrupted => {
                 stop(false);
-                return Ok(Reply::Answer(Answer::No));
+                return Ok(Reply::NoAnswer(INTERRUPTED));
             }
             Input::Stopped => return Ok(Reply::NoAnswer(STOPPED_WHY)),
-            Input::TimedOut => return Ok(Reply::NoAnswer("nobody answered in time")),
+            Input::TimedOut => return Ok(Reply::NoAnswer(TIMED_OUT)),
         };
         return Ok(Reply::Answer(match line.to_ascii_lowercase().as_str() {
             "y" | "yes" => Answer::YesOnce,
@@ -214,8 +219,8 @@ fn ask(terminal: &mut Terminal, question: &Question) -> Result<Reply, Failure> {
                 more = Some(all_arguments);
                 continue;
             }
-            // Any unclear answer is a no.
-            _ => Answer::No,
+            "" | "n" | "no" => Answer::No,
+            _ => return Ok(Reply::NoAnswer(UNCLEAR)),
         }));
     }
 }
@@ -264,10 +269,13 @@ pub(crate) fn report_refused(decisions: &[Decision]) {
     }
 }
 
-/// Shows a text at the terminal and asks for a yes. `None` if there is no terminal; any unclear answer is a no.
+/// Shows a text at the terminal and asks for a yes. `None` if there is no terminal; `Err` says why there was no yes.
 ///
 /// `text` writes the rows for a window of the given size. It may contain untrusted text only behind a prefix of ours.
-pub(crate) fn confirm(text: impl Fn(&mut Sheet), prompt: &str) -> Result<Option<bool>, Failure> {
+pub(crate) fn confirm(
+    text: impl Fn(&mut Sheet),
+    prompt: &str,
+) -> Result<Option<Result<(), &'static str>>, Failure> {
     let Some(mut terminal) = Terminal::open() else {
         return Ok(None);
     };
@@ -281,12 +289,17 @@ pub(crate) fn confirm(text: impl Fn(&mut Sheet), prompt: &str) -> Result<Option<
             true => page::pages(&[text], prompt, window),
             false => vec![format!("{text}{prompt}")],
         };
-        let yes = |line: String| matches!(line.to_ascii_lowercase().as_str(), "y" | "yes");
         return Ok(Some(
             match show_pages(&mut terminal, &pages, window, until)? {
-                Input::Line(line) => yes(line),
+                Input::Line(line) => match line.to_ascii_lowercase().as_str() {
+                    "y" | "yes" => Ok(()),
+                    "" | "n" | "no" => Err("a person answered `no`"),
+                    _ => Err(UNCLEAR),
+                },
                 Input::Resized => continue,
-                Input::Interrupted | Input::Stopped | Input::TimedOut => false,
+                Input::Interrupted => Err(INTERRUPTED),
+                Input::Stopped => Err(STOPPED_WHY),
+                Input::TimedOut => Err(TIMED_OUT),
             },
         ));
     }

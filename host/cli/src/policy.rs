@@ -33,8 +33,8 @@ fn trust(path: &Path, yes: bool, json: bool) -> Result<u8, Failure> {
     if !yes && !file.is_link() {
         let text = |sheet: &mut Sheet| question(sheet, &file, &policy);
         match ask::confirm(text, "trust this policy? [y/N]\n> ")? {
-            Some(true) => {}
-            Some(false) => return Err(not_trusted(&file, "a person answered `no`", None)),
+            Some(Ok(())) => {}
+            Some(Err(why)) => return Err(not_trusted(&file, why, None)),
             None => {
                 let hint = "read the policy, then run `skillrun policy trust --yes`";
                 let why = "there is no terminal to ask at";

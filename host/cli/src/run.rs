@@ -220,6 +220,10 @@ fn request(
     if let Some(text) = &args.max_output {
         limits.output = skillrun::parse_bytes(text).map_err(limit)?;
     }
+    if args.fuel.is_some() && native {
+        let message = "--fuel limits only scripts in the sandbox, and this one runs natively";
+        return Err(Failure::host(message).hint("limit its time instead: --timeout"));
+    }
     limits.fuel = args.fuel.or(limits.fuel);
     limits.check().map_err(limit)?;
 

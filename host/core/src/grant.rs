@@ -62,8 +62,10 @@ impl FromStr for Grant {
         }
         let (kind, value) = text.split_once(':').unwrap_or((text, ""));
         if !KINDS.contains(&kind) {
-            let nearest =
-                crate::suggest::nearest(kind, KINDS).map(|k| format!(", did you mean `{k}:`?"));
+            let nearest = crate::suggest::nearest(kind, KINDS).map(|kind| match kind {
+                "native" => ", did you mean `native`?".to_owned(),
+                kind => format!(", did you mean `{kind}:`?"),
+            });
             return Err(fail(format!(
                 "it starts with none of `read: write: net: env: run: interpreter: native`{}",
                 nearest.unwrap_or_default()
