@@ -1,7 +1,7 @@
 //! The host: one per process, shared by every task that runs scripts.
 
 use crate::approval::{self, Answer, AnswerError, Approvals, AskResult, Question};
-use crate::audit::{self, AuditLog, Event};
+use crate::audit::{Answered, AuditLog, Event, RunInfo};
 use crate::decision::{self, Check, Checked, Decision, Permit, Refusal, RunsIn};
 use crate::error::Error;
 use crate::files::show;
@@ -210,17 +210,19 @@ impl Host {
         match &decided {
             Ok(_) => self.audit.check_writable()?,
             Err(refusal) => {
-                let asked = audit::RunInfo {
+                let asked = RunInfo {
                     run_id: &run_id,
                     tenant: &asked.tenant,
                     session: &asked.session,
                     skill: asked.target.skill_name(),
                     script: asked.target.name(),
+                    script_path: None,
+                    script_hash: None,
                     args: &asked.args,
                     grants: &asked.grants,
                 };
                 self.audit
-                    .write(&Event::refused(&asked, refusal.message.clone()))?;
+                    .write(&Event::refused(asked, &refusal.message))?;
             }
         }
         Ok(decided)
@@ -242,7 +244,13 @@ impl Host {
             return Ok(self.refuse_all(open.permits(), why, "ask again")?);
         }
         for permit in open.permits() {
-            let event = Event::approved(permit, &open.question().id, answer.word());
+            let answered = Answered {
+                question: &open.question().id,
+                answer: answer.word(),
+                content_hash: permit.approved_content.as_deref(),
+                workspace: permit.workspace_path(),
+            };
+            let event = Event::approved(permit.run_info(), answered);
             self.audit.write(&event)?;
         }
         if let Err(error) = self.approvals.remember(&open, answer) {
@@ -295,7 +303,7 @@ impl Host {
         for permit in permits {
             let message = format!("{} was not approved: {why}", permit.title());
             self.audit
-                .write(&Event::refused(&permit.run_info(), message.clone()))?;
+                .write(&Event::refused(permit.run_info(), &message))?;
             let refusal = Refusal::new(Check::Approval, message).hint(hint);
             refused.push(Decision::Refused(refusal));
         }
@@ -314,10 +322,10 @@ impl Host {
         if approval::is_outdated(&permit) {
             let error = Error::Changed(permit.title());
             self.audit
-                .write(&Event::refused(&permit.run_info(), error.to_string()))?;
+                .write(&Event::refused(permit.run_info(), &error.to_string()))?;
             return Err(error);
         }
-        self.audit.write(&Event::started(&permit))?;
+        self.audit.write(&Event::started(permit.run_info()))?;
         let permit = Arc::new(permit);
         self.running()
             .insert(permit.run_id.clone(), Arc::clone(&permit));
@@ -328,7 +336,7 @@ impl Host {
         let ended = runtime.run(&permit, live).await?;
         let mut outcome = outcome(&permit, runtime.name(), ended);
         if running.ended()
-            && let Err(error) = self.audit.write(&Event::finished(&permit, &outcome))
+            && let Err(error) = self.audit.write(&Event::finished(permit.run_info(), &outcome))
         {
             outcome.warnings.push(error.to_string());
         }
@@ -341,7 +349,7 @@ impl Host {
         let running = std::mem::take(&mut *self.running());
         for permit in running.values() {
             // The process is about to end, so an error cannot be reported.
-            let _ = self.audit.write(&Event::aborted(permit));
+            let _ = self.audit.write(&Event::aborted(permit.run_info()));
         }
     }
 
@@ -450,7 +458,7 @@ impl Drop for Running<'_> {
     fn drop(&mut self) {
         if self.ended() {
             // The caller is gone, so an error cannot be reported.
-            let _ = self.host.audit.write(&Event::aborted(self.permit));
+            let _ = self.host.audit.write(&Event::aborted(self.permit.run_info()));
         }
     }
 }

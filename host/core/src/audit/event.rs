@@ -1,7 +1,7 @@
 //! The fields of a line, except its position in the chain.
 
 use super::chain::{LineHash, NewHead};
-use crate::decision::Permit;
+use crate::grant::Grant;
 use crate::outcome::{Isolation, Outcome, Status};
 use serde::Serialize;
 
@@ -79,12 +79,12 @@ pub(crate) struct Event<'a> {
 
 /// A question and the answer that a person gave.
 #[derive(Debug, Serialize)]
-struct Answered<'a> {
-    question: &'a str,
-    answer: &'a str,
+pub(crate) struct Answered<'a> {
+    pub(crate) question: &'a str,
+    pub(crate) answer: &'a str,
     /// The hash of everything in the skill.
-    content_hash: Option<&'a str>,
-    workspace: Option<String>,
+    pub(crate) content_hash: Option<&'a str>,
+    pub(crate) workspace: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -101,19 +101,24 @@ struct RunResult<'a> {
     warnings: &'a [String],
 }
 
-/// The request that an event is about.
+/// The request or run that an event is about.
+#[derive(Debug, Default)]
 pub(crate) struct RunInfo<'a> {
     pub(crate) run_id: &'a str,
     pub(crate) tenant: &'a str,
     pub(crate) session: &'a str,
     pub(crate) skill: &'a str,
     pub(crate) script: &'a str,
+    /// The script's real path, once it was found.
+    pub(crate) script_path: Option<String>,
+    /// The SHA-256 of the script, once it was read.
+    pub(crate) script_hash: Option<&'a str>,
     pub(crate) args: &'a [String],
-    pub(crate) grants: &'a [crate::Grant],
+    pub(crate) grants: &'a [Grant],
 }
 
 impl<'a> Event<'a> {
-    fn new(event: EventKind, run: &RunInfo<'a>) -> Self {
+    fn new(event: EventKind, run: RunInfo<'a>) -> Self {
         Self {
             time: jiff::Timestamp::now().to_string(),
             event,
@@ -123,8 +128,8 @@ impl<'a> Event<'a> {
             session: run.session,
             skill: truncate(run.skill, NAME_CHARS),
             script: truncate(run.script, NAME_CHARS),
-            script_path: None,
-            script_hash: None,
+            script_path: run.script_path,
+            script_hash: run.script_hash,
             arguments: join_arguments(run.args),
             grants: run.grants.iter().map(ToString::to_string).collect(),
             reason: None,
@@ -134,10 +139,10 @@ impl<'a> Event<'a> {
         }
     }
 
-    pub(crate) fn refused(run: &RunInfo<'a>, reason: String) -> Self {
+    pub(crate) fn refused(run: RunInfo<'a>, reason: &str) -> Self {
         Self {
             level: Level::Warning,
-            reason: Some(truncate(&reason, REASON_CHARS)),
+            reason: Some(truncate(reason, REASON_CHARS)),
             ..Self::new(EventKind::Refused, run)
         }
     }
@@ -148,48 +153,33 @@ impl<'a> Event<'a> {
             true => Level::Warning,
             false => Level::Error,
         };
-        let no_run = RunInfo {
-            run_id: "",
-            tenant: "",
-            session: "",
-            skill: "",
-            script: "",
-            args: &[],
-            grants: &[],
-        };
         Self {
             level,
             reason: Some(why.reason().to_owned()),
             head: Some(why),
-            ..Self::new(EventKind::NewHead, &no_run)
+            ..Self::new(EventKind::NewHead, RunInfo::default())
         }
     }
 
-    /// A person's answer to the question `question`.
-    pub(crate) fn approved(permit: &'a Permit, question: &'a str, answer: &'a str) -> Self {
+    pub(crate) fn approved(run: RunInfo<'a>, answered: Answered<'a>) -> Self {
         Self {
-            answered: Some(Answered {
-                question,
-                answer,
-                content_hash: permit.approved_content.as_deref(),
-                workspace: permit.workspace_path(),
-            }),
-            ..Self::of_permit(EventKind::Approved, permit)
+            answered: Some(answered),
+            ..Self::new(EventKind::Approved, run)
         }
     }
 
-    pub(crate) fn started(permit: &'a Permit) -> Self {
-        Self::of_permit(EventKind::Started, permit)
+    pub(crate) fn started(run: RunInfo<'a>) -> Self {
+        Self::new(EventKind::Started, run)
     }
 
-    pub(crate) fn aborted(permit: &'a Permit) -> Self {
+    pub(crate) fn aborted(run: RunInfo<'a>) -> Self {
         Self {
             level: Level::Warning,
-            ..Self::of_permit(EventKind::Aborted, permit)
+            ..Self::new(EventKind::Aborted, run)
         }
     }
 
-    pub(crate) fn finished(permit: &'a Permit, outcome: &'a Outcome) -> Self {
+    pub(crate) fn finished(run: RunInfo<'a>, outcome: &'a Outcome) -> Self {
         let level = match outcome.status {
             Status::Signaled | Status::Trapped => Level::Error,
             _ if outcome.warnings.is_empty() => Level::Info,
@@ -210,7 +200,7 @@ impl<'a> Event<'a> {
         Self {
             level,
             result: Some(result),
-            ..Self::of_permit(EventKind::Finished, permit)
+            ..Self::new(EventKind::Finished, run)
         }
     }
 
@@ -226,14 +216,6 @@ impl<'a> Event<'a> {
             event: self,
             previous,
         })
-    }
-
-    fn of_permit(event: EventKind, permit: &'a Permit) -> Self {
-        Self {
-            script_path: Some(permit.script_path().display().to_string()),
-            script_hash: Some(permit.script_hash()),
-            ..Self::new(event, &permit.run_info())
-        }
     }
 }
 

@@ -17,7 +17,7 @@ mod report;
 mod verify;
 
 pub use chain::{LineHash, LineHashError};
-pub(crate) use event::{Event, RunInfo};
+pub(crate) use event::{Answered, Event, RunInfo};
 pub use query::{AuditFilter, AuditTime, AuditTimeError};
 pub use read::{AuditFiles, AuditLine};
 pub use report::{AuditFinding, AuditFindingKind, Verification, VerifiedFile};

@@ -21,17 +21,14 @@ fn test_log() -> TestLog {
 fn run_info(skill: &str) -> RunInfo<'_> {
     RunInfo {
         run_id: "run",
-        tenant: "",
-        session: "",
         skill,
         script: "scripts/main.py",
-        args: &[],
-        grants: &[],
+        ..RunInfo::default()
     }
 }
 
 fn write(log: &AuditLog, reason: &str) {
-    let event = Event::refused(&run_info("skill"), reason.to_owned());
+    let event = Event::refused(run_info("skill"), reason);
     log.write(&event).unwrap();
 }
 
@@ -352,7 +349,7 @@ fn a_head_of_an_older_version_is_updated_with_a_note_and_accepts_no_further_line
 #[test]
 fn only_regular_files_of_our_own_are_written() {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
-    let event = Event::refused(&run_info("skill"), String::new());
+    let event = Event::refused(run_info("skill"), "");
     for name in [LOG, "audit.head", "audit.lock"] {
         let beside = match name {
             LOG => String::new(),
@@ -664,7 +661,7 @@ fn a_line_that_is_too_long_to_load_is_found() {
         grants: &grants,
         ..run_info("skill")
     };
-    let event = Event::refused(&run, "x".repeat(lines::MAX_LINE_BYTES));
+    let event = Event::refused(run, &"x".repeat(lines::MAX_LINE_BYTES));
     let error = test.log().write(&event).unwrap_err().to_string();
     assert!(
         error.contains(": a line of 167") && error.ends_with(" bytes is too long"),
@@ -677,7 +674,7 @@ fn a_log_that_another_process_locks_is_an_error() {
     let test = test_log();
     test.add(1);
     let locked = log::lock(&test.path(LOG)).unwrap();
-    let event = Event::refused(&run_info("skill"), String::new());
+    let event = Event::refused(run_info("skill"), "");
     let error = test.log().write(&event).unwrap_err().to_string();
     assert!(
         error.ends_with("audit.jsonl`: another process has held the lock for 3s"),
@@ -725,7 +722,7 @@ fn a_sink_gets_a_chain_without_the_lines_that_it_failed_to_write() {
     });
     write(&log, "a");
     *fails.lock().unwrap() = true;
-    let event = Event::refused(&run_info("skill"), String::new());
+    let event = Event::refused(run_info("skill"), "");
     assert!(log.write(&event).is_err());
     *fails.lock().unwrap() = false;
     write(&log.clone(), "b");

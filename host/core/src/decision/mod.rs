@@ -194,6 +194,8 @@ impl Permit {
             session: &self.session,
             skill: self.skill(),
             script: self.script(),
+            script_path: Some(self.script_path().display().to_string()),
+            script_hash: Some(&self.hash),
             args: &self.args,
             grants: &self.grants,
         }
