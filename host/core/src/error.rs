@@ -3,6 +3,7 @@
 //! A script that misbehaves is an [`Outcome`](crate::Outcome), a run that is not allowed is a
 //! [`Refusal`](crate::Refusal); neither is an error.
 
+use crate::refusal::Refusal;
 use std::io;
 use std::path::PathBuf;
 
@@ -44,10 +45,18 @@ pub enum Error {
         /// Why.
         why: String,
     },
-    /// The skill changed after it was checked, so nothing ran.
-    #[error("{0} did not run: its skill changed after it was checked")]
-    Changed(String),
     /// The sandbox could not be built.
     #[error("cannot build the sandbox: {0}")]
     Sandbox(String),
+}
+
+/// Why a permitted run has no outcome.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The skill changed after it was checked, so nothing ran.
+    #[error("{0}")]
+    Refused(Refusal),
+    /// The host failed.
+    #[error(transparent)]
+    Host(#[from] Error),
 }

@@ -14,11 +14,10 @@
 //! let skill = Skill::load("skills/word-count")?.into();
 //! let args = vec!["README.md".to_owned()];
 //! let request = Request { args, workspace: Some(".".into()), ..Request::new(&skill, "count.py") };
-//! match host.decide(&Policy::default(), request)? {
+//! match host.decide(&Policy::default(), request).await? {
 //!     Decision::Permitted(permit) => println!("{}", host.run(permit).await?.stdout),
 //!     Decision::Pending(question) => println!("a person must be asked: {question:?}"), // then host.answer
 //!     Decision::Refused(refusal) => eprintln!("{refusal}"),
-//!     _ => {}
 //! }
 //! # Ok(())
 //! # }
@@ -44,6 +43,7 @@
 mod approval;
 mod audit;
 pub mod check;
+mod content;
 mod decision;
 mod error;
 mod expand;
@@ -52,15 +52,18 @@ mod files;
 #[doc(hidden)]
 pub mod fuzzing;
 mod grant;
+mod hash;
 mod host;
 mod limits;
 mod load;
 mod outcome;
 pub mod ownership;
+mod plan;
 mod policy;
 mod programs;
 pub mod prompt;
 mod ran;
+mod refusal;
 mod request;
 mod runtime;
 mod skill;
@@ -76,25 +79,27 @@ pub use audit::{
     AuditTimeError, LineHash, LineHashError, Verification, VerifiedFile,
 };
 pub use check::check;
-pub use decision::{Check, Decision, Permit, Refusal};
-pub use error::Error;
+pub use decision::{Decision, Permit};
+pub use error::{Error, RunError};
 pub use expand::{Expander, Marker, MarkerEvent, MarkerKind, Piece};
 pub use files::show as show_name;
 pub use grant::{Grant, GrantError};
-pub use host::{Host, RuntimeState, Settings};
+pub use host::{Batch, BatchQuestion, Host, Settings};
 pub use limits::{LimitError, Limits, parse_bytes, parse_duration, show_bytes, show_duration};
 pub use load::Load;
 pub use outcome::{
     Enforcement, Isolation, LimitEnforcement, Outcome, Status, TRUNCATION_MARKER, Usage,
 };
+pub use plan::{Mount, Plan};
 pub use policy::{
     ApprovalMode, EffectiveRules, NativeMode, Policy, PolicyError, PolicyFile, PolicyPart, Trust,
     TrustError, TrustedPolicies, TrustedPolicy,
 };
 pub use ran::Ran;
+pub use refusal::{Check, Refusal};
 pub use request::{Paths, Request, RequestedBy, Target, Tier};
 pub use runtime::native::NativeState;
-pub use runtime::{Chunk, Live, Stream};
+pub use runtime::{Chunk, Live, RuntimeState, Stream};
 pub use skill::{
     AllowedTools, Found, FrontMatter, Language, Library, Script, Skill, SkillError, Skipped, Value,
 };

@@ -1,6 +1,7 @@
 //! The result of something that an agent wanted to run. Never an error: the agent continues with it.
 
-use crate::decision::Refusal;
+use crate::refusal::Refusal;
+use crate::error::RunError;
 use crate::outcome::Outcome;
 
 /// The result of something that an agent wanted to run.
@@ -12,4 +13,14 @@ pub enum Ran {
     Refused(Refusal),
     /// The host failed to run it.
     Failed(String),
+}
+
+impl From<Result<Outcome, RunError>> for Ran {
+    fn from(result: Result<Outcome, RunError>) -> Self {
+        match result {
+            Ok(outcome) => Self::Ended(Box::new(outcome)),
+            Err(RunError::Refused(refusal)) => Self::Refused(refusal),
+            Err(RunError::Host(error)) => Self::Failed(error.to_string()),
+        }
+    }
 }

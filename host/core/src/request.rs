@@ -1,6 +1,6 @@
 //! A request: what a caller wants to run.
 
-use crate::decision::{Check, Refusal};
+use crate::refusal::{Check, Refusal};
 use crate::grant::Grant;
 use crate::limits::Limits;
 use crate::policy::{EffectiveRules, Policy};

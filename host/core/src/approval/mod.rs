@@ -11,24 +11,23 @@
 //!
 //! For a command of this machine, `yes_once` covers one command line and `yes_in_session` all command lines.
 
-mod content;
 mod question;
 mod store;
 
 pub use question::{Answer, AnswerError, AskedScript, Change, ChangedFile, Question};
 pub use store::StoredApproval;
 
-use crate::decision::{Checked, Permit, hex};
+use crate::content::{Content, Contents};
 use crate::error::Error;
 use crate::files::show;
 use crate::grant::Grant;
-use crate::policy;
-use crate::skill::Skill;
-use content::Content;
+use crate::hash::hex;
+use crate::plan::{Checked, Plan};
+use crate::policy::ApprovalMode;
 use std::collections::{HashMap, VecDeque};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use store::{Key, Store};
 
@@ -65,12 +64,42 @@ struct State {
     sessions: HashMap<SessionKey, SessionApproval>,
 }
 
+/// Plans that share one question. All are of one skill, tenant, session and workspace.
+#[derive(Debug)]
+pub(crate) struct Group {
+    pub(crate) first: Plan,
+    pub(crate) rest: Vec<Plan>,
+}
+
+impl Group {
+    pub(crate) fn of(plan: Plan) -> Self {
+        Self {
+            first: plan,
+            rest: Vec::new(),
+        }
+    }
+
+    /// Whether a plan can share the question.
+    pub(crate) fn belongs_with(&self, plan: &Plan) -> bool {
+        let workspace = |plan: &Plan| plan.workspace.as_ref().map(|mount| mount.host.clone());
+        session_key(&self.first) == session_key(plan) && workspace(&self.first) == workspace(plan)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Plan> {
+        std::iter::once(&self.first).chain(&self.rest)
+    }
+
+    pub(crate) fn into_iter(self) -> impl Iterator<Item = Plan> {
+        std::iter::once(self.first).chain(self.rest)
+    }
+}
+
 /// A question that is not answered yet.
 #[derive(Debug)]
 pub(crate) struct PendingQuestion {
     question: Question,
-    permits: Vec<Permit>,
-    content: Content,
+    group: Group,
+    content: Arc<Content>,
     asked_at: Instant,
 }
 
@@ -81,7 +110,7 @@ enum Closed {
 }
 
 /// A tenant, a session, and the path of a skill or a command.
-pub(crate) type SessionKey = (String, String, PathBuf);
+type SessionKey = (String, String, PathBuf);
 
 /// What a `yes_in_session` covers.
 #[derive(Debug)]
@@ -93,17 +122,15 @@ struct SessionApproval {
     workspaces: Vec<Grant>,
 }
 
-/// Whether a run is approved.
+/// Whether a group of plans is approved.
 pub(crate) enum AskResult {
     /// It was approved before.
-    Approved(Vec<Permit>),
+    Approved(Group),
     /// A person must answer this question.
     Pending(Box<Question>),
-    /// Too many questions are pending.
-    TooMany(Vec<Permit>),
-    /// The content that a person would approve cannot be determined.
-    NoContent {
-        permits: Vec<Permit>,
+    /// No question can be asked.
+    Refused {
+        group: Group,
         why: String,
         hint: &'static str,
     },
@@ -152,76 +179,81 @@ impl Approvals {
             .map_or_else(|| Ok(0), |store| store.revoke(ids))
     }
 
-    /// Whether these permits are approved. All are of one skill, tenant and session.
+    /// Whether these plans are approved.
     pub(crate) fn ask(
         &self,
-        mut permits: Vec<Permit>,
-        when: policy::ApprovalMode,
+        mut group: Group,
+        contents: &mut Contents,
     ) -> Result<AskResult, Error> {
-        let Some(first) = permits.first() else {
-            return Ok(AskResult::Approved(permits));
-        };
-        let session = session_key(first);
+        let (session, when) = (session_key(&group.first), group.first.approval);
         // A skill that cannot be hashed as a whole could change while the question is pending. The changed skill would
         // then run with an approval for something else.
-        let content = match Content::of(first) {
+        let content = match content_of(&group.first, contents) {
             Ok(content) => content,
             Err(why) => {
                 let why =
                     format!("the skill cannot be hashed, so a change would go unnoticed: {why}");
                 let hint = "make the skill smaller, or type `skillrun run`, or set approval = \"never\" for it in \
                             skillrun.toml";
-                return Ok(AskResult::NoContent { permits, why, hint });
+                return Ok(AskResult::Refused { group, why, hint });
             }
         };
         // The bytes that were read to run and those hashed here must be the same: the files may change in between.
-        if !permits.iter().all(|permit| content.matches(permit)) {
+        let matches = |plan: &Plan| match &plan.target {
+            Checked::Script(script) => content.contains_file(&script.real, &plan.hash),
+            Checked::Command(_) => true,
+        };
+        if !group.iter().all(matches) {
             let why = "the skill changed while it was read".to_owned();
             let hint = "ask again";
-            return Ok(AskResult::NoContent { permits, why, hint });
+            return Ok(AskResult::Refused { group, why, hint });
         }
-        let hash = content.hash();
-        for permit in &mut permits {
-            permit.approved_content = Some(hash.clone());
+        for plan in std::iter::once(&mut group.first).chain(&mut group.rest) {
+            plan.content = Some(Arc::clone(&content));
         }
         {
             let state = self.state();
             let approval = state.sessions.get(&session);
             let covers = |approval: &SessionApproval| {
-                permits.iter().all(|permit| approval.covers(&hash, permit))
+                let mut plans = group.iter();
+                plans.all(|plan| approval.covers(content.hash(), plan))
             };
             if approval.is_some_and(covers) {
-                return Ok(AskResult::Approved(permits));
+                return Ok(AskResult::Approved(group));
             }
         }
         let mut change = None;
         if let Some(store) = &self.store {
             let mut all = true;
-            for permit in &permits {
-                let grants = encoded_access(permit);
-                let key = key(permit, &hash, &grants);
-                if when == policy::ApprovalMode::FirstRun && store.contains(&key)? {
+            for plan in group.iter() {
+                let grants = encoded_access(plan);
+                let key = key(plan, content.hash(), &grants);
+                if when == ApprovalMode::FirstRun && store.contains(&key)? {
                     continue;
                 }
                 all = false;
                 if change.is_none() {
                     let last = store.last(&key)?;
-                    change = last.map(|last| Change::since(last, &content, permit));
+                    change = last.map(|last| Change::since(last, &content, plan));
                 }
             }
             if all {
-                return Ok(AskResult::Approved(permits));
+                return Ok(AskResult::Approved(group));
             }
         }
-        let remembered = when == policy::ApprovalMode::FirstRun && self.store.is_some();
-        let question = Question::about(&permits, hash, change, remembered, self.timeout);
+        let remembered = when == ApprovalMode::FirstRun && self.store.is_some();
+        let question = Question::about(&group, content.hash(), change, remembered, self.timeout);
         let mut state = self.state();
         if state.pending.len() >= MAX_PENDING {
-            return Ok(AskResult::TooMany(permits));
+            return Ok(AskResult::Refused {
+                group,
+                why: "too many questions are open".to_owned(),
+                hint: "answer them first",
+            });
         }
         let pending = PendingQuestion {
             question: question.clone(),
-            permits,
+            group,
             content,
             asked_at: Instant::now(),
         };
@@ -229,7 +261,8 @@ impl Approvals {
         Ok(AskResult::Pending(Box::new(question)))
     }
 
-    /// Removes a pending question to answer it. Fails if it is not pending or has expired.
+    /// Takes a pending question to answer it. Fails if it is not pending or has expired. If the answer cannot be
+    /// recorded, [`Approvals::restore`] makes the question pending again.
     pub(crate) fn take(&self, id: &str) -> Result<PendingQuestion, AnswerError> {
         let is_expired = |pending: &PendingQuestion| pending.asked_at.elapsed() >= self.timeout;
         if self.state().pending.get(id).is_some_and(is_expired) {
@@ -238,7 +271,7 @@ impl Approvals {
         self.take_any(id)
     }
 
-    /// Removes a pending question, expired or not.
+    /// Takes a pending question, expired or not.
     pub(crate) fn take_any(&self, id: &str) -> Result<PendingQuestion, AnswerError> {
         let mut state = self.state();
         if let Some(pending) = state.pending.remove(id) {
@@ -254,7 +287,15 @@ impl Approvals {
         })
     }
 
-    /// Removes and returns the expired questions.
+    /// Makes a question pending again, as it was.
+    pub(crate) fn restore(&self, pending: PendingQuestion) {
+        let id = pending.question.id.clone();
+        let mut state = self.state();
+        state.closed.retain(|(closed, _)| *closed != id);
+        state.pending.insert(id, pending);
+    }
+
+    /// Takes the expired questions.
     pub(crate) fn take_expired(&self) -> Vec<PendingQuestion> {
         let mut state = self.state();
         let is_expired = |pending: &PendingQuestion| pending.asked_at.elapsed() >= self.timeout;
@@ -273,25 +314,26 @@ impl Approvals {
 
     /// Stores a yes.
     pub(crate) fn remember(&self, pending: &PendingQuestion, answer: Answer) -> Result<(), Error> {
-        let (content, hash) = (&pending.content, pending.content.hash());
+        let content = &pending.content;
         if let Some(store) = self.store.as_ref().filter(|_| pending.question.remembered) {
-            for permit in &pending.permits {
-                let grants = encoded_access(permit);
-                let key = key(permit, &hash, &grants);
-                store.add(&key, content, source_of(permit), answer.word())?;
+            for plan in pending.group.iter() {
+                let grants = encoded_access(plan);
+                let key = key(plan, content.hash(), &grants);
+                store.add(&key, content.files(), plan.source(), answer.word())?;
             }
         }
-        if let (Answer::YesInSession, Some(first)) = (answer, pending.permits.first()) {
+        if answer == Answer::YesInSession {
             let mut approval = SessionApproval {
-                content: hash,
+                content: content.hash().to_owned(),
                 grants: Vec::new(),
                 workspaces: Vec::new(),
             };
-            for permit in &pending.permits {
-                approval.grants.extend(permit.grants.iter().cloned());
-                approval.workspaces.extend(workspace_of(permit));
+            for plan in pending.group.iter() {
+                approval.grants.extend(plan.grants.iter().cloned());
+                approval.workspaces.extend(workspace_of(plan));
             }
-            self.state().sessions.insert(session_key(first), approval);
+            let session = session_key(&pending.group.first);
+            self.state().sessions.insert(session, approval);
         }
         Ok(())
     }
@@ -335,27 +377,27 @@ impl PendingQuestion {
         &self.question
     }
 
-    /// The permits that a yes releases.
-    pub(crate) fn into_permits(self) -> Vec<Permit> {
-        self.permits
+    /// What a yes releases.
+    pub(crate) fn group(&self) -> &Group {
+        &self.group
     }
 
-    pub(crate) fn permits(&self) -> &[Permit] {
-        &self.permits
+    pub(crate) fn into_group(self) -> Group {
+        self.group
     }
 
-    /// Whether the skill changed since the question was asked.
-    pub(crate) fn is_outdated(&self) -> bool {
-        self.permits.first().is_some_and(is_outdated)
+    /// Whether the skill is still what the question is about.
+    pub(crate) fn is_current(&self) -> bool {
+        self.group.first.is_current()
     }
 }
 
 impl SessionApproval {
-    fn covers(&self, content: &str, permit: &Permit) -> bool {
+    fn covers(&self, content: &str, plan: &Plan) -> bool {
         let covered =
             |grants: &[Grant], wanted: &Grant| grants.iter().any(|grant| grant.covers(wanted));
-        let mut grants = permit.grants.iter();
-        let workspace = workspace_of(permit);
+        let mut grants = plan.grants.iter();
+        let workspace = workspace_of(plan);
         self.content == content
             && grants.all(|wanted| covered(&self.grants, wanted))
             && workspace.is_none_or(|wanted| covered(&self.workspaces, &wanted))
@@ -363,37 +405,31 @@ impl SessionApproval {
 }
 
 /// The key of a `yes_in_session`.
-pub(crate) fn session_key(permit: &Permit) -> SessionKey {
-    let path = match &permit.target {
+fn session_key(plan: &Plan) -> SessionKey {
+    let path = match &plan.target {
         Checked::Script(script) => script.skill.path(),
         Checked::Command(command) => &command.program,
     };
     (
-        permit.tenant.clone(),
-        permit.session.clone(),
+        plan.tenant.clone(),
+        plan.session.clone(),
         path.to_owned(),
     )
 }
 
-fn source_of(permit: &Permit) -> Option<&[u8]> {
-    match &permit.target {
-        Checked::Script(script) => Some(&script.source),
-        Checked::Command(_) => None,
-    }
-}
-
-fn workspace_of(permit: &Permit) -> Option<Grant> {
-    permit.workspace_path().map(PathBuf::from).map(Grant::Write)
+fn workspace_of(plan: &Plan) -> Option<Grant> {
+    let workspace = plan.workspace.as_ref()?;
+    Some(Grant::Write(workspace.host.clone()))
 }
 
 /// What a run may touch, as texts: the grants and the workspace. The same directory counts differently as a workspace
 /// and as a grant, because the script starts in its workspace. No grant begins with `workspace:`.
-fn access(permit: &Permit) -> Vec<String> {
-    let workspace = workspace_of(permit).map(|grant| {
+fn access(plan: &Plan) -> Vec<String> {
+    let workspace = workspace_of(plan).map(|grant| {
         let text = grant_text(&grant);
         format!("workspace:{}", text.strip_prefix("write:").unwrap_or(&text))
     });
-    let mut all: Vec<String> = permit.grants.iter().map(grant_text).collect();
+    let mut all: Vec<String> = plan.grants.iter().map(grant_text).collect();
     all.extend(workspace);
     all.sort();
     all.dedup();
@@ -401,8 +437,8 @@ fn access(permit: &Permit) -> Vec<String> {
 }
 
 /// What a run may touch, in an unambiguous encoding: a name may contain anything, even a newline.
-fn encoded_access(permit: &Permit) -> String {
-    store::encoded(&access(permit))
+fn encoded_access(plan: &Plan) -> String {
+    store::encoded(&access(plan))
 }
 
 /// A grant as text. If a path is not UTF-8, its bytes are appended, so that no two grants have the same text.
@@ -416,51 +452,24 @@ fn grant_text(grant: &Grant) -> String {
     }
 }
 
-/// Whether the skill changed since it was approved, or differs from the digest in the policy. What a script reads after
-/// it has started can still change: we cannot prevent another program from changing it.
-pub(crate) fn is_outdated(permit: &Permit) -> bool {
-    let mut wanted = [&permit.approved_content, &permit.pinned_content]
-        .into_iter()
-        .flatten()
-        .peekable();
-    if wanted.peek().is_none() {
-        return false;
-    }
-    let found = Content::of(permit).map(|content| content.hash());
-    wanted.any(|hash| found.as_ref() != Ok(hash))
-}
-
-/// The hash of everything in a skill, as in [`Skill::digest`]. Fails if the script does not have `hash` there: the bytes
-/// that will run must be part of what is compared.
-pub(crate) fn content_hash_with(
-    skill: &Skill,
-    script: &Path,
-    hash: &str,
-) -> Result<String, String> {
-    let content = Content::of_folder(skill.root())?;
-    match content.contains_file(script, hash) {
-        true => Ok(content.hash()),
-        false => Err("the script changed in the meantime".into()),
+/// Everything in the skill, or only the command.
+fn content_of(plan: &Plan, contents: &mut Contents) -> Result<Arc<Content>, String> {
+    match &plan.target {
+        Checked::Script(script) => contents.of(&script.skill),
+        Checked::Command(command) => {
+            Ok(Arc::new(Content::of_command(&command.program, &plan.hash)))
+        }
     }
 }
 
-impl Skill {
-    /// The hash of everything in its folder, for `digest` in a policy. Fails with the reason if the folder is too large
-    /// or cannot be read.
-    pub fn digest(&self) -> Result<String, String> {
-        let content = Content::of_folder(self.root())?;
-        Ok(format!("sha256:{}", content.hash()))
-    }
-}
-
-fn key<'a>(permit: &'a Permit, content: &'a str, grants: &'a str) -> Key<'a> {
+fn key<'a>(plan: &'a Plan, content: &'a str, grants: &'a str) -> Key<'a> {
     Key {
-        tenant: &permit.tenant,
-        skill: permit.approval_key(),
-        script: match &permit.target {
+        tenant: &plan.tenant,
+        skill: plan.approval_key(),
+        script: match &plan.target {
             Checked::Script(script) => script.script.path().into(),
             // The arguments decide what a command does, so a yes covers one command line.
-            Checked::Command(command) => command_line(&command.name, &permit.args).into(),
+            Checked::Command(command) => command_line(&command.name, &plan.args).into(),
         },
         content,
         grants,

@@ -1,12 +1,12 @@
 //! Questions to a person, and their answers.
 
-use super::content::Content;
 use super::store::LastApproval;
-use super::{access, source_of};
-use crate::decision::{Checked, Permit};
+use super::{Group, access};
+use crate::content::Content;
 use crate::error::Error;
 use crate::files::show;
 use crate::grant::Grant;
+use crate::plan::{Checked, Plan};
 use crate::skill::Skill;
 use serde::Serialize;
 use std::fmt;
@@ -165,49 +165,48 @@ pub struct ChangedFile {
 
 impl Question {
     pub(super) fn about(
-        permits: &[Permit],
-        content_hash: String,
+        group: &Group,
+        content_hash: &str,
         change: Option<Change>,
         remembered: bool,
         timeout: Duration,
     ) -> Self {
         let mut grants: Vec<String> = Vec::new();
-        for permit in permits {
-            grants.extend(permit.grants.iter().map(Grant::to_string));
+        for plan in group.iter() {
+            grants.extend(plan.grants.iter().map(Grant::to_string));
         }
         grants.sort();
         grants.dedup();
-        let script = |permit: &Permit| AskedScript {
-            script: permit.script().to_owned(),
-            path: permit.script_path().display().to_string(),
-            sha256: permit.hash.clone(),
-            args: permit.args.clone(),
-            description: match &permit.target {
+        let script = |plan: &Plan| AskedScript {
+            script: plan.script().to_owned(),
+            path: plan.script_path().display().to_string(),
+            sha256: plan.hash.clone(),
+            args: plan.args.clone(),
+            description: match &plan.target {
                 Checked::Script(script) => script.skill.describe(&script.script),
                 Checked::Command(_) => String::new(),
             },
         };
-        let skill = permits.first().and_then(|permit| match &permit.target {
+        let first = &group.first;
+        let skill = match &first.target {
             Checked::Script(script) => Some(&script.skill),
             Checked::Command(_) => None,
-        });
+        };
         let of_skill = |text: fn(&Skill) -> String| skill.map(|skill| text(skill));
-        let first = permits.first();
-        let of = |text: fn(&Permit) -> String| first.map(text).unwrap_or_default();
         Self {
             id: uuid::Uuid::new_v4().to_string(),
-            tenant: of(|permit| permit.tenant.clone()),
-            session: of(|permit| permit.session.clone()),
-            skill: of(|permit| permit.skill().to_owned()),
+            tenant: first.tenant.clone(),
+            session: first.session.clone(),
+            skill: first.skill().to_owned(),
             skill_path: of_skill(|skill| skill.path().display().to_string()).unwrap_or_default(),
             shadowed: skill
                 .map(|skill| skill.shadowed().to_vec())
                 .unwrap_or_default(),
             description: of_skill(|skill| skill.description().to_owned()).unwrap_or_default(),
-            scripts: permits.iter().map(script).collect(),
-            workspace: first.and_then(|permit| permit.workspace_path()),
+            scripts: group.iter().map(script).collect(),
+            workspace: first.workspace_path(),
             grants,
-            content_hash,
+            content_hash: content_hash.to_owned(),
             change,
             remembered,
             options: Answer::ALL,
@@ -218,11 +217,11 @@ impl Question {
 }
 
 impl Change {
-    pub(super) fn since(last: LastApproval, content: &Content, permit: &Permit) -> Self {
+    pub(super) fn since(last: LastApproval, content: &Content, plan: &Plan) -> Self {
         let before = last.source.and_then(|bytes| String::from_utf8(bytes).ok());
-        let now = source_of(permit).and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());
-        let grants = access(permit).into_iter();
-        let files = content.changes_since(&last.files).into_iter();
+        let now = plan.source().and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());
+        let grants = access(plan).into_iter();
+        let files = content.files().changes_since(&last.files).into_iter();
         Self {
             since: last.time,
             files: files.map(|(path, how)| ChangedFile { path, how }).collect(),

@@ -7,7 +7,7 @@
 //! Schema version 1 joined grants with newlines, and a path may contain one, so two lines may be one grant. From such a
 //! file only the approvals with at most one line are kept; the others have to be approved again.
 
-use super::content::Content;
+use crate::content::FileHashes;
 use crate::error::Error;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, params};
 use std::borrow::Cow;
@@ -130,7 +130,7 @@ pub(super) struct Key<'a> {
 /// The newest yes to a script, and what it was for.
 pub(super) struct LastApproval {
     pub(super) time: String,
-    pub(super) files: Content,
+    pub(super) files: FileHashes,
     pub(super) source: Option<Vec<u8>>,
     pub(super) grants: Vec<String>,
 }
@@ -185,7 +185,7 @@ impl Store {
     pub(super) fn add(
         &self,
         key: &Key<'_>,
-        files: &Content,
+        files: &FileHashes,
         source: Option<&[u8]>,
         answer: &str,
     ) -> Result<(), Error> {

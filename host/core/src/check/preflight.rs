@@ -4,7 +4,7 @@ use super::facts::Facts;
 use super::resolve::Context;
 use super::rules::{self, Rule};
 use super::{javascript, python, shell};
-use crate::decision::request::OWN_VARIABLES;
+use crate::plan::request::OWN_VARIABLES;
 use crate::files::show;
 use crate::grant::Grant;
 use crate::skill::{Language, Script};

@@ -5,7 +5,7 @@
 //! of a skill can replace a command, and no path leads to a program.
 
 use super::scan::ParsedMarker;
-use crate::decision::{Check, Refusal};
+use crate::refusal::{Check, Refusal};
 use crate::files::show;
 use crate::request::Target;
 use crate::skill::{Language, Skill};

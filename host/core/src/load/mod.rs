@@ -7,7 +7,7 @@
 mod envelope;
 mod references;
 
-use crate::decision::{Check, Refusal};
+use crate::refusal::{Check, Refusal};
 use crate::files::{self, ReadError};
 use crate::ran::Ran;
 use crate::request::{Request, Target};

@@ -6,7 +6,7 @@
 //! trust a policy in the owner's name.
 
 use super::PolicyFile;
-use crate::decision::hex;
+use crate::hash::hex;
 use crate::files::{plain, show};
 use crate::ownership::{OtherWriter, other_writer};
 use serde::{Deserialize, Serialize};

@@ -1,24 +1,24 @@
 //! The environment variables of a script, in every runtime.
 
-use crate::decision::{Checked, Permit};
+use crate::plan::{Checked, Plan};
 use crate::programs::{PATH, safe_variables};
 
 /// The guest path of the scratch directory.
 const SCRATCH: &str = "/tmp";
 
 /// The guest path of the scratch directory: `/tmp`, unless a grant is mounted there.
-pub(crate) fn scratch_path(permit: &Permit) -> &'static str {
-    let taken = permit.mounts.iter().any(|mount| mount.guest == SCRATCH);
+pub(crate) fn scratch_path(plan: &Plan) -> &'static str {
+    let taken = plan.mounts().any(|mount| mount.guest == SCRATCH);
     if taken { "/scratch" } else { SCRATCH }
 }
 
 /// The environment variables of a script, with none of ours. `scratch` is the guest path of its scratch directory.
-pub(crate) fn environment(permit: &Permit, scratch: &str) -> Vec<(String, String)> {
+pub(crate) fn environment(plan: &Plan, scratch: &str) -> Vec<(String, String)> {
     let version = env!("CARGO_PKG_VERSION");
-    let skill = match &permit.target {
+    let skill = match &plan.target {
         Checked::Script(script) => vec![
             ("SKILL_NAME", script.skill.name()),
-            ("SKILL_BASE_DIR", permit.skill_base().unwrap_or_default()),
+            ("SKILL_BASE_DIR", plan.skill_base().unwrap_or_default()),
             ("SKILL_VERSION", script.skill.version()),
             ("SKILLKIT_VERSION", version),
         ],
@@ -36,12 +36,12 @@ pub(crate) fn environment(permit: &Permit, scratch: &str) -> Vec<(String, String
         .chain(&own)
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
         .collect();
-    if !permit.env.iter().any(|(name, _)| name == "TZ") {
+    if !plan.env.iter().any(|(name, _)| name == "TZ") {
         all.push(("TZ".into(), "UTC".into()));
     }
-    if let Checked::Command(command) = &permit.target {
+    if let Checked::Command(command) = &plan.target {
         all.extend(safe_variables(&command.name));
     }
-    all.extend(permit.env.iter().cloned());
+    all.extend(plan.env.iter().cloned());
     all
 }

@@ -11,7 +11,9 @@ pub(crate) mod protected;
 pub(crate) mod scratch;
 pub(crate) mod wasm;
 
-use crate::decision::{Permit, Refusal, RunsIn};
+use crate::decision::Permit;
+use crate::plan::{Plan, RunsIn};
+use crate::refusal::Refusal;
 use crate::error::Error;
 use crate::outcome::{Isolation, Status, Usage};
 use crate::request::Tier;
@@ -19,6 +21,7 @@ use crate::skill::Language;
 use bytes::Bytes;
 use output::Kept;
 use std::future::Future;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::time::Duration;
 use tokio::io::AsyncRead;
@@ -35,7 +38,7 @@ pub(crate) trait Runtime: Send + Sync {
     fn runs(&self, language: Language, tier: Tier) -> RunsIn;
     /// Whether this machine can enforce the permit's limits and mounts as strictly as the policy demands: probed, not
     /// assumed.
-    fn can_enforce(&self, permit: &Permit) -> Result<(), Refusal>;
+    fn can_enforce(&self, plan: &Plan) -> Result<(), Refusal>;
     /// Whether it can run scripts immediately.
     fn is_prepared(&self) -> Result<bool, Error>;
     /// Does the slow work that is needed once on a machine; returns a warning if the runtime can be used but not
@@ -46,6 +49,21 @@ pub(crate) trait Runtime: Send + Sync {
     /// Waits for a limited time until everything that finished runs left behind is removed; returns why something could
     /// not be removed.
     fn clean_up(&self) -> BoxFuture<'_, Option<String>>;
+}
+
+/// The state of a runtime on this machine.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct RuntimeState {
+    /// Its name.
+    pub name: &'static str,
+    /// The version of its interpreter.
+    pub version: &'static str,
+    /// The tier it runs in.
+    pub tier: &'static str,
+    /// Whether it is compiled for this machine.
+    pub prepared: bool,
+    /// Where the compiled file is, or will be.
+    pub file: PathBuf,
 }
 
 /// The connections of a run to its caller while it runs.

@@ -9,7 +9,7 @@
 //! A protected path need not exist. The script may then create its parent directories, for other files,
 //! but not the path itself. Nor may it replace one of the parents by a link or another directory.
 
-use crate::decision::{Mount, Permit};
+use crate::plan::{Mount, Plan};
 use crate::walk::real_with_links;
 use std::path::{Path, PathBuf};
 
@@ -44,10 +44,8 @@ impl ProtectedPaths {
     }
 
     /// What is protected in one run: `paths`, and the skill itself unless it may be written.
-    pub(crate) fn of(permit: &Permit, paths: &[PathBuf]) -> Self {
-        let is_workspace = |mount: &&Mount| Some(&mount.guest) == permit.workspace.as_ref();
-        let workspace = permit.mounts.iter().find(is_workspace);
-        let skill = permit.skill_mount();
+    pub(crate) fn of(plan: &Plan, paths: &[PathBuf]) -> Self {
+        let (workspace, skill) = (plan.workspace.as_ref(), plan.skill_mount.as_ref());
         let host = |mount: &Mount| mount.host.clone();
         let own = skill.filter(|skill| !skill.writable).map(host);
         let writable = skill.filter(|skill| skill.writable);

@@ -1,6 +1,7 @@
 //! The kernel's limits on a command line.
 
-use crate::decision::{Check, Permit, Refusal};
+use crate::plan::Plan;
+use crate::refusal::{Check, Refusal};
 use crate::limits::show_bytes;
 use crate::runtime::environment::environment;
 use rustix::process::{Resource, getrlimit};
@@ -17,7 +18,7 @@ const MAX_TOTAL: u64 = 6 << 20;
 const RESERVED: u64 = 16 << 10;
 
 /// Refuses arguments that the kernel would not pass to a program.
-pub(super) fn check(permit: &Permit) -> Result<(), Refusal> {
+pub(super) fn check(plan: &Plan) -> Result<(), Refusal> {
     let too_large = |what: &str, bytes: u64, most: u64| {
         let most = show_bytes(most);
         let message = format!(
@@ -27,11 +28,11 @@ pub(super) fn check(permit: &Permit) -> Result<(), Refusal> {
         Err(Refusal::new(Check::Request, message)
             .hint("pass large data as input or as a file in the workspace"))
     };
-    let variables = environment(permit, "");
+    let variables = environment(plan, "");
     let variables = variables
         .iter()
         .map(|(name, value)| name.len() + 1 + value.len());
-    let lengths = permit.args.iter().map(String::len).chain(variables);
+    let lengths = plan.args.iter().map(String::len).chain(variables);
     let lengths: Vec<u64> = lengths.map(|length| length as u64).collect();
     if let Some(bytes) = lengths.iter().find(|length| **length >= MAX_ARGUMENT) {
         return too_large("one has", *bytes, MAX_ARGUMENT - 1);

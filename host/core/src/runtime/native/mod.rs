@@ -10,7 +10,9 @@ mod mounts;
 mod pump;
 
 use super::{BoxFuture, Ended, Live, Runtime};
-use crate::decision::{Check, Checked, Permit, Refusal, RunsIn};
+use crate::decision::Permit;
+use crate::plan::{Checked, Plan, RunsIn};
+use crate::refusal::{Check, Refusal};
 use crate::error::Error;
 use crate::files::{plain, show};
 use crate::grant::Grant;
@@ -132,21 +134,21 @@ impl Native {
     /// Without namespaces nothing in a workspace can be read-only, so a run whose workspace contains
     /// the cache is refused. So the cache is not created here: that would make every later run in this
     /// workspace refused. If another run creates it meanwhile, this run ends.
-    fn mount_plan(&self, permit: &Permit, backend: Backend) -> Result<MountPlan, Error> {
-        let mut mounts = MountPlan::new(permit, &self.protected);
+    fn mount_plan(&self, plan: &Plan, backend: Backend) -> Result<MountPlan, Error> {
+        let mut mounts = MountPlan::new(plan, &self.protected);
         if backend == Backend::Namespaces && mounts.is_missing(self.cache.folder()) {
             let made = self.cache.secure();
             made.map_err(|error| Error::Sandbox(plain(&error)))?;
-            mounts = MountPlan::new(permit, &self.protected);
+            mounts = MountPlan::new(plan, &self.protected);
         }
         // A path may have been created since the decision.
-        match mounts.unsupported_by(permit, backend, &self.log) {
+        match mounts.unsupported_by(plan, backend, &self.log) {
             Some(why) => Err(Error::Sandbox(why)),
             None => Ok(mounts),
         }
     }
 
-    async fn execute(&self, permit: &Permit, live: Live) -> Result<Ended, Error> {
+    async fn execute(&self, plan: &Plan, live: Live) -> Result<Ended, Error> {
         let failed = |why: String| Error::Sandbox(why);
         let confinement = self
             .confinement()
@@ -164,15 +166,15 @@ impl Native {
         let scratch = self.scratches.make();
         let scratch = scratch.map_err(|error| failed(plain(&error)))?;
         let backend = confinement.backend();
-        let mounts = self.mount_plan(permit, backend)?;
-        let open = mounts.open(permit, backend)?;
-        let job = job(permit, backend, open, &scratch)?;
-        let stdout = Output::new(Stream::Stdout, permit.limits.output, sink.clone());
-        let stderr = Output::new(Stream::Stderr, permit.limits.output, sink);
+        let mounts = self.mount_plan(plan, backend)?;
+        let open = mounts.open(plan, backend)?;
+        let job = job(plan, backend, open, &scratch)?;
+        let stdout = Output::new(Stream::Stdout, plan.limits.output, sink.clone());
+        let stderr = Output::new(Stream::Stderr, plan.limits.output, sink);
 
         let started = confinement.start(job);
         let mut running = started.map_err(|error| failed(error.to_string()))?;
-        let input = feed(running.stdin.take(), &permit.input, stdin);
+        let input = feed(running.stdin.take(), &plan.input, stdin);
         let (out, err) = (running.stdout.take(), running.stderr.take());
         let output = async { tokio::join!(pump(out, &stdout), pump(err, &stderr)) };
         let (mut input, mut output) = (pin!(input), pin!(output));
@@ -199,7 +201,7 @@ impl Native {
                 Ok(end) if !stopped && matches!(end.stopped, Stopped::Exited(_)) => Some(end.time),
                 _ => None,
             };
-            let rest = by_itself.map(|time| permit.limits.time.saturating_sub(time));
+            let rest = by_itself.map(|time| plan.limits.time.saturating_sub(time));
             let timeout = rest.unwrap_or_default().max(LAST_OUTPUT_TIMEOUT);
             let all = tokio::select! {
                 all = tokio::time::timeout(timeout, output) => all.is_ok(),
@@ -218,7 +220,7 @@ impl Native {
         let end = end.map_err(|error| failed(error.to_string()))?;
         let (status, exit_code, signal) = match stopped {
             true => (Status::Cancelled, 130, None),
-            false => status(end.stopped, &permit.limits, &stderr),
+            false => status(end.stopped, &plan.limits, &stderr),
         };
         Ok(Ended {
             status,
@@ -258,12 +260,12 @@ impl Runtime for Native {
         }
     }
 
-    fn can_enforce(&self, permit: &Permit) -> Result<(), Refusal> {
-        let name = show(permit.script());
+    fn can_enforce(&self, plan: &Plan) -> Result<(), Refusal> {
+        let name = show(plan.script());
         let refuse = |message: String| Refusal::new(Check::Isolation, message);
-        let demand = permit.native;
+        let demand = plan.native;
         if demand == NativeMode::Refuse {
-            let what = match &permit.target {
+            let what = match &plan.target {
                 Checked::Script(script) => {
                     format!("needs this machine's {}", script.script.interpreter())
                 }
@@ -291,13 +293,13 @@ impl Runtime for Native {
             let hint = "set native = \"confined\" in skillrun.toml to accept Landlock and seccomp";
             return Err(refuse(message).hint(hint));
         }
-        command::check(permit)?;
+        command::check(plan)?;
         let cannot = |why: String| refuse(format!("`{name}` cannot be confined here: {why}"));
-        let mounts = MountPlan::new(permit, &self.protected);
-        if let Some(why) = mounts.unsupported_by(permit, backend, &self.log) {
+        let mounts = MountPlan::new(plan, &self.protected);
+        if let Some(why) = mounts.unsupported_by(plan, backend, &self.log) {
             return Err(cannot(why).hint("use a separate directory as the workspace"));
         }
-        for mount in permit.mounts.iter().filter(|mount| mount.writable) {
+        for mount in plan.mounts().filter(|mount| mount.writable) {
             let given = mount.dir.try_clone().map_err(|error| plain(&error));
             let given = given.and_then(|folder| {
                 let given = confinement.can_mount(folder.into_std_file().into(), &mount.host);
@@ -323,7 +325,7 @@ impl Runtime for Native {
     }
 
     fn run<'a>(&'a self, permit: &'a Permit, live: Live) -> BoxFuture<'a, Result<Ended, Error>> {
-        Box::pin(self.execute(permit, live))
+        Box::pin(self.execute(permit.plan(), live))
     }
 
     fn clean_up(&self) -> BoxFuture<'_, Option<String>> {
@@ -333,16 +335,16 @@ impl Runtime for Native {
 
 /// Turns a permit into the job for its program.
 fn job(
-    permit: &Permit,
+    plan: &Plan,
     backend: Backend,
     mounts: Vec<skillrun_confine::Mount>,
     scratch: &Scratch,
 ) -> Result<Job, Error> {
     let failed = |why: String| Error::Sandbox(why);
     let mut arguments = Vec::new();
-    let (program, checked, script) = match &permit.target {
+    let (program, checked, script) = match &plan.target {
         Checked::Script(script) => {
-            let base = Path::new(permit.skill_base().unwrap_or_default());
+            let base = Path::new(plan.skill_base().unwrap_or_default());
             let path = base.join(script.script.path());
             let language = script.script.language();
             if language == Language::JavaScript {
@@ -401,17 +403,17 @@ fn job(
             }
         },
     };
-    arguments.extend(permit.args.iter().map(Into::into));
+    arguments.extend(plan.args.iter().map(Into::into));
     let handle = scratch.open().map_err(|error| failed(plain(&error)))?;
     let scratch = skillrun_confine::Scratch {
         handle,
         path: scratch.path().to_owned(),
-        at: scratch_path(permit).into(),
-        size: permit.limits.scratch,
+        at: scratch_path(plan).into(),
+        size: plan.limits.scratch,
     };
     let seen = scratch.seen_at(backend).to_string_lossy().into_owned();
-    let environment = environment(permit, &seen).into_iter();
-    let limits = &permit.limits;
+    let environment = environment(plan, &seen).into_iter();
+    let limits = &plan.limits;
     Ok(Job {
         program,
         checked,
@@ -420,15 +422,10 @@ fn job(
         environment: environment
             .map(|(name, value)| (name.into(), value.into()))
             .collect(),
-        directory: permit
-            .workspace
-            .as_deref()
-            .or(permit.skill_base())
-            .unwrap_or(&seen)
-            .into(),
+        directory: plan.directory().unwrap_or(&seen).into(),
         mounts,
         scratch,
-        network: permit.grants.iter().any(Grant::is_whole_network),
+        network: plan.grants.iter().any(Grant::is_whole_network),
         limits: skillrun_confine::Limits {
             time: limits.time,
             memory: limits.memory,

@@ -1,6 +1,6 @@
 //! What a native script sees of the file system in addition to the system's own directories.
 
-use crate::decision::{Checked, Mount, Permit};
+use crate::plan::{Checked, Mount, Plan};
 use crate::error::Error;
 use crate::files::{plain, show};
 use crate::runtime::protected::ProtectedPaths;
@@ -27,24 +27,24 @@ struct Protected {
 
 impl MountPlan {
     /// Finds the protected paths inside the mounts of a run.
-    pub(super) fn new(permit: &Permit, protected: &[PathBuf]) -> Self {
-        let protected = ProtectedPaths::of(permit, protected);
-        let mut plan = Self {
+    pub(super) fn new(plan: &Plan, protected: &[PathBuf]) -> Self {
+        let protected = ProtectedPaths::of(plan, protected);
+        let mut mounts = Self {
             writable: Vec::new(),
             protected: Vec::new(),
         };
-        for mount in &permit.mounts {
+        for mount in plan.mounts() {
             let path = match &mount.only {
                 Some(name) => mount.host.join(name),
                 None => mount.host.clone(),
             };
             let writable = mount.writable && !protected.covers(&path);
-            plan.writable.push(writable);
+            mounts.writable.push(writable);
             if writable && mount.only.is_none() {
-                plan.protect(mount, &protected);
+                mounts.protect(mount, &protected);
             }
         }
-        plan
+        mounts
     }
 
     fn protect(&mut self, mount: &Mount, protected: &ProtectedPaths) {
@@ -82,7 +82,7 @@ impl MountPlan {
     /// starts.
     pub(super) fn unsupported_by(
         &self,
-        permit: &Permit,
+        plan: &Plan,
         backend: Backend,
         log: &[PathBuf],
     ) -> Option<String> {
@@ -90,7 +90,7 @@ impl MountPlan {
             return None;
         }
         let elsewhere = |mount: &&Mount| Path::new(&mount.guest) != mount.host;
-        if permit.mounts.iter().any(|mount| elsewhere(&mount)) {
+        if plan.mounts().any(|mount| elsewhere(&mount)) {
             return Some("virtual paths need namespaces".into());
         }
         let log: Vec<PathBuf> = log.iter().map(|file| crate::walk::real(file)).collect();
@@ -109,14 +109,14 @@ impl MountPlan {
     /// longer covers it; the interpreter still gets the checked bytes (`Job::script`).
     pub(super) fn open(
         &self,
-        permit: &Permit,
+        plan: &Plan,
         backend: Backend,
     ) -> Result<Vec<skillrun_confine::Mount>, Error> {
         let failed = |what: &str, error: io::Error| {
             Error::Sandbox(format!("`{}`: {}", show(what), plain(&error)))
         };
         let mut all = Vec::new();
-        for (mount, writable) in permit.mounts.iter().zip(&self.writable) {
+        for (mount, writable) in plan.mounts().zip(&self.writable) {
             let handle = open_mount(mount).map_err(|error| failed(&mount.guest, error))?;
             let folder = Path::new(&mount.guest);
             all.push(skillrun_confine::Mount {
@@ -150,8 +150,8 @@ impl MountPlan {
         if backend == Backend::Landlock {
             return Ok(all);
         }
-        if let Checked::Script(script) = &permit.target
-            && let Some(base) = permit.skill_base()
+        if let Checked::Script(script) = &plan.target
+            && let Some(base) = plan.skill_base()
             // The first mount is the skill.
             && self.writable.first() == Some(&false)
         {

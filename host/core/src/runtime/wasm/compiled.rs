@@ -1,7 +1,7 @@
 //! A guest compiled for this machine: mapped from the cache, or compiled once and stored there.
 
 use crate::error::Error;
-use crate::host::RuntimeState;
+use crate::runtime::RuntimeState;
 use crate::runtime::cache::{Cache, Entry};
 use skillrun_runtimes::Guest;
 use std::path::PathBuf;

@@ -26,10 +26,12 @@ mod typescript;
 pub(crate) use typescript::Transpiler;
 
 use super::{BoxFuture, Ended, Live, Runtime, Stream};
-use crate::decision::{Permit, Refusal, RunsIn};
+use crate::decision::Permit;
+use crate::plan::{Plan, RunsIn};
+use crate::refusal::Refusal;
 use crate::error::Error;
 use crate::files::plain;
-use crate::host::RuntimeState;
+use crate::runtime::RuntimeState;
 use crate::limits::Limits;
 use crate::outcome::{Enforcement, Isolation, LimitEnforcement, Status, Usage};
 use crate::request::Tier;
@@ -176,7 +178,7 @@ impl Wasm {
         Ok(unstored.or(transpiler))
     }
 
-    async fn execute(&self, permit: &Permit, live: Live) -> Result<Ended, Error> {
+    async fn execute(&self, plan: &Plan, live: Live) -> Result<Ended, Error> {
         let unstored = self.compile().await?;
         let loaded = self.compiled.loaded()?;
         let Live {
@@ -187,15 +189,15 @@ impl Wasm {
         let Some(slot) = self.slot(&mut stop).await? else {
             return Ok(cancelled_before_start());
         };
-        let limits = &permit.limits;
+        let limits = &plan.limits;
         let stdout = Output::new(Stream::Stdout, limits.output, output.clone());
         let stderr = Output::new(Stream::Stderr, limits.output, output);
         let outputs = (stdout.clone(), stderr.clone());
-        let (monitor, call) = (Arc::new(Monitor::default()), RunArguments::new(permit)?);
+        let (monitor, call) = (Arc::new(Monitor::default()), RunArguments::new(plan)?);
         let (engine, scratches, own) = (&loaded.engine, &self.scratches, Arc::clone(&monitor));
         let sandbox = Sandbox::new(
             engine,
-            permit,
+            plan,
             &self.protected,
             scratches,
             stdin,
@@ -252,7 +254,7 @@ impl Runtime for Wasm {
         }
     }
 
-    fn can_enforce(&self, _: &Permit) -> Result<(), Refusal> {
+    fn can_enforce(&self, _: &Plan) -> Result<(), Refusal> {
         // The engine and the guest are part of this program, on every machine.
         Ok(())
     }
@@ -266,7 +268,7 @@ impl Runtime for Wasm {
     }
 
     fn run<'a>(&'a self, permit: &'a Permit, live: Live) -> BoxFuture<'a, Result<Ended, Error>> {
-        Box::pin(self.execute(permit, live))
+        Box::pin(self.execute(permit.plan(), live))
     }
 
     fn clean_up(&self) -> BoxFuture<'_, Option<String>> {

@@ -6,7 +6,7 @@ use super::files::{Files, FilesView};
 use super::filesystem::MAX_LISTINGS;
 use super::memory::Memory;
 use super::threads::Monitor;
-use crate::decision::{Checked, Mount, Permit};
+use crate::plan::{Checked, Mount, Plan};
 use crate::error::Error;
 use crate::files::plain;
 use crate::limits::{Limits, show_bytes, show_duration};
@@ -93,16 +93,16 @@ pub(super) struct RunArguments {
 }
 
 impl RunArguments {
-    pub(super) fn new(permit: &Permit) -> Result<Self, Error> {
-        let (Checked::Script(script), Some(base)) = (&permit.target, permit.skill_base()) else {
+    pub(super) fn new(plan: &Plan) -> Result<Self, Error> {
+        let (Checked::Script(script), Some(base)) = (&plan.target, plan.skill_base()) else {
             let why = "a command cannot run in an interpreter";
             return Err(Error::Sandbox(why.into()));
         };
         Ok(Self {
             script: format!("{base}/{}", script.script.path()),
             source: script.source.to_vec(),
-            args: permit.args.clone(),
-            cwd: permit.workspace.as_deref().unwrap_or(base).to_owned(),
+            args: plan.args.clone(),
+            cwd: plan.directory().unwrap_or(base).to_owned(),
         })
     }
 }
@@ -123,7 +123,7 @@ type Stdin = Box<dyn AsyncRead + Send + Sync + Unpin>;
 impl Sandbox {
     pub(super) fn new(
         engine: &Engine,
-        permit: &Permit,
+        plan: &Plan,
         protected: &[PathBuf],
         scratches: &Scratches,
         stdin: Option<Stdin>,
@@ -131,13 +131,13 @@ impl Sandbox {
         monitor: Arc<Monitor>,
     ) -> Result<Self, Error> {
         let failed = |error: io::Error| Error::Sandbox(plain(&error));
-        let limits = &permit.limits;
+        let limits = &plan.limits;
         let scratch = scratches.make().map_err(failed)?;
         let scratch_budget = Budget::new(limits.scratch, Some(scratch.open().map_err(failed)?));
         let disk_budget = Budget::new(limits.disk, None);
-        let mut files = add_mounts(permit, protected, &disk_budget).map_err(failed)?;
+        let mut files = add_mounts(plan, protected, &disk_budget).map_err(failed)?;
         let private = File::from(scratch.open().map_err(failed)?);
-        let at = scratch_path(permit).to_owned();
+        let at = scratch_path(plan).to_owned();
         files.add_mount(private, at, true, None, scratch_budget.clone(), None);
 
         let mut wasi = WasiCtxBuilder::new();
@@ -145,10 +145,10 @@ impl Sandbox {
             .max_random_size(MAX_RANDOM)
             .stdout(stdout.clone())
             .stderr(stderr.clone())
-            .envs(&environment(permit, scratch_path(permit)));
+            .envs(&environment(plan, scratch_path(plan)));
         match stdin {
-            Some(reader) if permit.input.is_empty() => wasi.stdin(AsyncStdinStream::new(reader)),
-            _ => wasi.stdin(MemoryInputPipe::new(permit.input.clone())),
+            Some(reader) if plan.input.is_empty() => wasi.stdin(AsyncStdinStream::new(reader)),
+            _ => wasi.stdin(MemoryInputPipe::new(plan.input.clone())),
         };
         let mut table = ResourceTable::new();
         let open_files = limits.open_files as usize;
@@ -358,14 +358,14 @@ pub(super) const CANCELLED: (Status, i32) = (Status::Cancelled, 130);
 pub(super) struct Exit(pub(super) u8);
 
 /// Makes the mounts of the permit visible to the guest.
-fn add_mounts(permit: &Permit, protected: &[PathBuf], budget: &Budget) -> io::Result<Files> {
-    let mut files = Files::new(permit.limits.open_files);
-    files.knows_sockets = matches!(&permit.target, Checked::Script(script) if script.script.language() == Language::Python);
-    let protected = Arc::new(ProtectedPaths::of(permit, protected));
-    for mount in &permit.mounts {
+fn add_mounts(plan: &Plan, protected: &[PathBuf], budget: &Budget) -> io::Result<Files> {
+    let mut files = Files::new(plan.limits.open_files);
+    files.knows_sockets = matches!(&plan.target, Checked::Script(script) if script.script.language() == Language::Python);
+    let protected = Arc::new(ProtectedPaths::of(plan, protected));
+    for mount in plan.mounts() {
         // A guest resolves a path in its innermost mount. A mount of a single file inside a directory that is
         // mounted as a whole would hide its siblings.
-        if permit.mounts.iter().any(|other| shows(other, mount)) {
+        if plan.mounts().any(|other| shows(other, mount)) {
             continue;
         }
         let Mount {

@@ -13,7 +13,7 @@ use super::sandbox::SLICE;
 use super::settings;
 use crate::error::Error;
 use crate::files::show;
-use crate::host::RuntimeState;
+use crate::runtime::RuntimeState;
 use crate::limits::show_bytes;
 use crate::runtime::cache::Cache;
 use wasmtime::component::{

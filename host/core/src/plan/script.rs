@@ -1,13 +1,14 @@
 //! The checks on the script: it exists, it is inside its skill, it is a plain file, its interpreter is allowed, and
 //! the skill's `allowed-tools` allow it.
 
-use super::{Check, Refusal};
-use crate::approval;
+use crate::content::{Content, Contents};
 use crate::files::{self, ReadError, plain, show};
 use crate::policy::EffectiveRules;
+use crate::refusal::{Check, Refusal};
 use crate::skill::{NoScript, Script, Skill};
 use cap_std::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Far above any script that was written by hand or by a model.
 pub(super) const MAX_SCRIPT_BYTES: u64 = 10 * 1024 * 1024;
@@ -109,31 +110,39 @@ pub(super) fn read_script(skill: &Skill, script: &Script) -> Result<(Vec<u8>, Pa
     Ok((source, real))
 }
 
-/// Compares the content of the skill with the digest in its section, if there is one, and returns its hash. The script
-/// that was read must be part of that content.
+/// Compares the content of the skill with the digest in its section, if there is one, and returns it. The script that
+/// was read must be part of that content.
 pub(super) fn check_digest(
     rules: &EffectiveRules<'_>,
     skill: &Skill,
     real: &Path,
     hash: &str,
-) -> Result<Option<String>, Refusal> {
+    contents: &mut Contents,
+) -> Result<Option<Arc<Content>>, Refusal> {
     let (Some(wanted), Some(section)) = (rules.digest(), rules.section()) else {
         return Ok(None);
     };
     let path = show(&skill.path().display().to_string());
     let refuse = |message: String| Refusal::new(Check::Policy, message);
-    let found = approval::content_hash_with(skill, real, hash).map_err(|why| {
+    let content = contents.of(skill).and_then(|content| {
+        match content.contains_file(real, hash) {
+            true => Ok(content),
+            false => Err("the script changed in the meantime".to_owned()),
+        }
+    });
+    let content = content.map_err(|why| {
         refuse(format!(
             "the skill in `{path}` cannot be compared with the digest in the policy's section `{section}`: {why}"
         ))
     })?;
-    match wanted.strip_prefix("sha256:") == Some(&found) {
-        true => Ok(Some(found)),
+    match wanted.strip_prefix("sha256:") == Some(content.hash()) {
+        true => Ok(Some(content)),
         false => Err(refuse(format!(
             "the skill in `{path}` does not match the digest in the policy's section `{section}`"
         ))
         .hint(format!(
-            "if this content is intended, write digest = \"sha256:{found}\" in `{section}`"
+            "if this content is intended, write digest = \"sha256:{}\" in `{section}`",
+            content.hash()
         ))),
     }
 }

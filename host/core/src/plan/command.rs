@@ -1,11 +1,13 @@
 //! The checks on a command of this machine: the policy grants it, and it is installed.
 
 use super::script::MAX_SCRIPT_BYTES;
-use super::{Check, CheckedCommand, CommandScript, Refusal, hex};
+use super::{CheckedCommand, CommandScript};
 use crate::files::{self, plain, show};
 use crate::grant::Grant;
+use crate::hash::hex;
 use crate::policy::EffectiveRules;
 use crate::programs::{self, PATH};
+use crate::refusal::{Check, Refusal};
 use crate::request::Tier;
 use sha2::{Digest as _, Sha256};
 use std::ffi::OsStr;

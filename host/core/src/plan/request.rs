@@ -1,24 +1,24 @@
 //! The checks on the rest of a request: runtime, limits, arguments, grants, variables.
 
-use super::{Check, Refusal, RunsIn};
+use super::RunsIn;
 use crate::files::show;
 use crate::grant::Grant;
 use crate::limits::{Limits, show_bytes, show_duration};
 use crate::policy::EffectiveRules;
 use crate::programs::{PATH, safe_variables};
+use crate::refusal::{Check, Refusal};
 use crate::request::{Request, Target, Tier};
 use crate::skill::{Language, Script};
 
 pub(super) fn check_runtime(
     script: &Script,
     tier: Tier,
-    runs: impl Fn(Language, Tier) -> RunsIn,
-) -> Result<RunsIn, Refusal> {
+    (runtime, runs): (&'static str, RunsIn),
+) -> Result<&'static str, Refusal> {
     let language = script.language();
     let (name, word) = (show(script.path()), language.word());
-    let runs = runs(language, tier);
     match runs {
-        RunsIn::Wasm | RunsIn::Native => return Ok(runs),
+        RunsIn::Wasm | RunsIn::Native => return Ok(runtime),
         RunsIn::NotInstalled => {
             let interpreter = language.interpreter();
             let message =

@@ -4,17 +4,20 @@
 //! All files count, not only those that look like code: a script may execute anything it can read. A link
 //! counts by the name of its target; if the target is inside the skill, that file counts by itself.
 
-use crate::decision::{Checked, Permit, hex};
 use crate::files;
-use cap_std::fs::{Dir, FileTypeExt as _, MetadataExt as _};
+use crate::hash::hex;
+use crate::skill::Skill;
+use cap_std::fs::{Dir, FileTypeExt as _, Metadata, MetadataExt as _};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The same number that is searched for scripts. Reading them takes some tenths of a second, and that happens three
-/// times: for the question, for the answer and before the run.
+/// times at most: for the question, for the answer and before the run.
 const MAX_FILES: usize = 20_000;
 /// Hashed in a quarter of a second by a processor with SHA instructions, and in under a second by others. Published
 /// skills have a few MiB; the ones that bring models or browsers along have gigabytes.
@@ -23,49 +26,109 @@ const MAX_BYTES: u64 = 256 * 1024 * 1024;
 /// never so deep, and packages installed in each other reach some 20 levels.
 const MAX_DEPTH: usize = 64;
 
+/// How much older than the hash a file must be for its times to prove that it did not change since: the kernel may
+/// round the times of files to a tick of ten milliseconds.
+const TIME_GRANULARITY: Duration = Duration::from_millis(50);
+
 /// Every file of a skill with the hash of its content, by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(super) struct Content(BTreeMap<String, String>);
+pub(crate) struct FileHashes(BTreeMap<String, String>);
+
+/// Everything in a skill at one moment.
+#[derive(Debug)]
+pub(crate) struct Content {
+    files: FileHashes,
+    hash: String,
+    /// What the file system said about each file, if that can show later that nothing changed.
+    stamps: Option<BTreeMap<String, Stamp>>,
+}
+
+/// The identity, size and times of a file. The kernel updates the time of the last change with every change, and no
+/// program can set it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    file: (u64, u64),
+    mode: u32,
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    fn of(meta: &Metadata) -> Self {
+        Self {
+            file: (meta.dev(), meta.ino()),
+            mode: meta.mode(),
+            size: meta.size(),
+            modified: (meta.mtime(), meta.mtime_nsec()),
+            changed: (meta.ctime(), meta.ctime_nsec()),
+        }
+    }
+}
 
 impl Content {
-    /// Hashes everything in a skill, or only the command. Fails with the reason if the skill is too large or cannot be
-    /// read.
-    pub(super) fn of(permit: &Permit) -> Result<Self, String> {
-        match &permit.target {
-            Checked::Script(script) => Self::of_folder(script.skill.root()),
-            Checked::Command(command) => {
-                let path = command.program.display().to_string();
-                Ok(Self([(path, permit.hash.clone())].into()))
-            }
+    /// Hashes everything in a folder. Fails with the reason if it is too large or cannot be read.
+    pub(crate) fn of_folder(root: &Dir) -> Result<Self, String> {
+        let settled = SystemTime::now().checked_sub(TIME_GRANULARITY);
+        let settled = settled.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let settled = settled.map_or((0, 0), |time| {
+            (time.as_secs().cast_signed(), i64::from(time.subsec_nanos()))
+        });
+        let mut walk = Walk::new(Depth::Hash);
+        walk.top(root)?;
+        let all_settled = walk.stamps.values().all(|stamp| stamp.changed < settled);
+        let files = FileHashes(walk.files);
+        Ok(Self {
+            hash: files.hash(),
+            files,
+            stamps: all_settled.then_some(walk.stamps),
+        })
+    }
+
+    /// A command of this machine.
+    pub(crate) fn of_command(path: &Path, hash: &str) -> Self {
+        let files = FileHashes([(path.display().to_string(), hash.to_owned())].into());
+        Self {
+            hash: files.hash(),
+            files,
+            stamps: None,
         }
-    }
-
-    /// Whether the bytes in a permit are those that were hashed here.
-    pub(super) fn matches(&self, permit: &Permit) -> bool {
-        match &permit.target {
-            Checked::Script(script) => self.contains_file(&script.real, &permit.hash),
-            Checked::Command(_) => true,
-        }
-    }
-
-    /// Whether there is a file with this path and hash.
-    pub(super) fn contains_file(&self, path: &Path, hash: &str) -> bool {
-        let found = self.0.get(&key(path));
-        found.is_some_and(|found| found.trim_end_matches(EXECUTABLE) == hash)
-    }
-
-    pub(super) fn of_folder(root: &Dir) -> Result<Self, String> {
-        let mut hasher = Hasher {
-            content: Self::default(),
-            bytes: 0,
-        };
-        let own = root.try_clone().map_err(|error| files::plain(&error))?;
-        hasher.folder(&own, Path::new(""), 0)?;
-        Ok(hasher.content)
     }
 
     /// One hash for all of it.
-    pub(super) fn hash(&self) -> String {
+    pub(crate) fn hash(&self) -> &str {
+        &self.hash
+    }
+
+    /// The hash of every file.
+    pub(crate) fn files(&self) -> &FileHashes {
+        &self.files
+    }
+
+    /// Whether there is a file with this path and hash.
+    pub(crate) fn contains_file(&self, path: &Path, hash: &str) -> bool {
+        let found = self.files.0.get(&key(path));
+        found.is_some_and(|found| found.trim_end_matches(EXECUTABLE) == hash)
+    }
+
+    /// Whether the folder still has this content.
+    ///
+    /// If the file system reports the same identities, sizes and times as before, the files are not read again. A
+    /// program that has mapped a file into its memory could change it without changing its times, but it could as well
+    /// wait until after this check.
+    pub(crate) fn is_current(&self, root: &Dir) -> bool {
+        if let Some(stamps) = &self.stamps {
+            let mut walk = Walk::new(Depth::Stat);
+            if walk.top(root).is_ok() && walk.stamps == *stamps {
+                return true;
+            }
+        }
+        Self::of_folder(root).is_ok_and(|now| now.hash == self.hash)
+    }
+}
+
+impl FileHashes {
+    fn hash(&self) -> String {
         let mut all = Sha256::new();
         for (path, hash) in &self.0 {
             // The length of each part comes first, so that no two contents feed the same bytes.
@@ -78,7 +141,7 @@ impl Content {
     }
 
     /// The files that differ between two contents, each as `new`, `removed` or `changed`.
-    pub(super) fn changes_since(&self, before: &Self) -> Vec<(String, &'static str)> {
+    pub(crate) fn changes_since(&self, before: &Self) -> Vec<(String, &'static str)> {
         let mut all: Vec<&String> = self.0.keys().chain(before.0.keys()).collect();
         all.sort();
         all.dedup();
@@ -94,6 +157,30 @@ impl Content {
     }
 }
 
+/// The contents of skills that were hashed for one decision: a skill is hashed once for all of its scripts.
+#[derive(Debug, Default)]
+pub(crate) struct Contents(Vec<(PathBuf, Result<Arc<Content>, String>)>);
+
+impl Contents {
+    pub(crate) fn of(&mut self, skill: &Skill) -> Result<Arc<Content>, String> {
+        if let Some((_, known)) = self.0.iter().find(|(path, _)| path == skill.path()) {
+            return known.clone();
+        }
+        let content = Content::of_folder(skill.root()).map(Arc::new);
+        self.0.push((skill.path().to_owned(), content.clone()));
+        content
+    }
+}
+
+impl Skill {
+    /// The hash of everything in its folder, for `digest` in a policy. Fails with the reason if the folder is too large
+    /// or cannot be read.
+    pub fn digest(&self) -> Result<String, String> {
+        let content = Content::of_folder(self.root())?;
+        Ok(format!("sha256:{}", content.hash()))
+    }
+}
+
 /// Appended to the hash of an executable file.
 const EXECUTABLE: &str = "+x";
 
@@ -106,14 +193,44 @@ fn key(path: &Path) -> String {
     }
 }
 
-struct Hasher {
-    content: Content,
+/// How much of each file a walk reads.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    /// What the file system says about it.
+    Stat,
+    /// All of it.
+    Hash,
+}
+
+/// A walk over everything in a folder.
+struct Walk {
+    depth: Depth,
+    files: BTreeMap<String, String>,
+    stamps: BTreeMap<String, Stamp>,
     bytes: u64,
 }
 
-impl Hasher {
-    fn folder(&mut self, dir: &Dir, path: &Path, depth: usize) -> Result<(), String> {
-        if depth > MAX_DEPTH {
+impl Walk {
+    fn new(depth: Depth) -> Self {
+        Self {
+            depth,
+            files: BTreeMap::new(),
+            stamps: BTreeMap::new(),
+            bytes: 0,
+        }
+    }
+
+    fn top(&mut self, root: &Dir) -> Result<(), String> {
+        let plain = |error: std::io::Error| files::plain(&error);
+        let own = root.try_clone().map_err(plain)?;
+        // The stamps are read before the contents, so that a later change always shows.
+        let meta = own.dir_metadata().map_err(plain)?;
+        self.stamps.insert(String::new(), Stamp::of(&meta));
+        self.folder(&own, Path::new(""), 0)
+    }
+
+    fn folder(&mut self, dir: &Dir, path: &Path, level: usize) -> Result<(), String> {
+        if level > MAX_DEPTH {
             return Err(format!(
                 "it has more than {MAX_DEPTH} levels of directories"
             ));
@@ -131,17 +248,22 @@ impl Hasher {
             let name = PathBuf::from(entry.file_name());
             let inner = path.join(&name);
             let fail = |error: std::io::Error| failed(&inner, &error);
-            let kind = entry.file_type().map_err(fail)?;
+            let meta = entry.metadata().map_err(fail)?;
+            let kind = meta.file_type();
             let hash = if kind.is_dir() {
                 let below = entry.open_dir().map_err(fail)?;
-                self.folder(&below, &inner, depth + 1)?;
+                self.folder(&below, &inner, level + 1)?;
                 "folder".to_owned()
             } else if kind.is_symlink() {
                 let target = dir.read_link_contents(&name).map_err(fail)?;
                 format!("link to {}", key(&target))
             } else if kind.is_file() {
-                self.file(dir, &name)
-                    .map_err(|why| unreadable(&inner, why))?
+                match self.depth {
+                    Depth::Stat => String::new(),
+                    Depth::Hash => self
+                        .file(dir, &name)
+                        .map_err(|why| unreadable(&inner, why))?,
+                }
             } else if kind.is_socket() {
                 // It can be neither run nor read.
                 "special".to_owned()
@@ -149,10 +271,12 @@ impl Hasher {
                 // Reading it yields something else each time.
                 return Err(unreadable(&inner, "is a FIFO or a device".into()));
             };
-            if self.content.0.len() >= MAX_FILES {
+            if self.files.len() >= MAX_FILES {
                 return Err(format!("it contains more than {MAX_FILES} files"));
             }
-            if self.content.0.insert(key(&inner), hash).is_some() {
+            let name = key(&inner);
+            self.stamps.insert(name.clone(), Stamp::of(&meta));
+            if self.files.insert(name, hash).is_some() {
                 return Err(unreadable(&inner, "appears twice".into()));
             }
         }
@@ -258,14 +382,14 @@ mod tests {
         std::fs::write(at("scripts/a.py"), "import lib.b").unwrap();
         std::fs::write(at("scripts/lib/b.py"), "1").unwrap();
         let first = content(folder.path());
-        assert_eq!(first, content(folder.path()));
+        assert_eq!(first.hash(), content(folder.path()).hash());
         std::fs::write(at("scripts/lib/b.py"), "2").unwrap();
         std::fs::write(at("new"), "").unwrap();
         std::fs::remove_file(at("scripts/a.py")).unwrap();
         std::os::unix::fs::symlink("new", at("link")).unwrap();
         let second = content(folder.path());
         assert_ne!(first.hash(), second.hash());
-        let changes = second.changes_since(&first);
+        let changes = second.files().changes_since(first.files());
         let changes: Vec<_> = changes.iter().map(|(p, how)| (p.as_str(), *how)).collect();
         assert_eq!(
             changes,
@@ -279,29 +403,80 @@ mod tests {
     }
 
     #[test]
-    fn a_digest_is_valid_only_with_the_script_that_was_read() {
+    fn only_the_bytes_that_were_hashed_are_contained() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("SKILL.md"), "---\ndescription: d\n---\n").unwrap();
         std::fs::write(folder.path().join("a.py"), "1").unwrap();
-        let skill = crate::Skill::load(folder.path()).unwrap();
-        let with = |bytes: &str| {
-            let hash = hex(&Sha256::digest(bytes));
-            crate::approval::content_hash_with(&skill, Path::new("a.py"), &hash)
-        };
-        let hash = with("1").unwrap();
-        assert_eq!(skill.digest(), Ok(format!("sha256:{hash}")));
-        // Other bytes were read, and the file was restored before it was compared.
-        assert_eq!(
-            with("2"),
-            Err("the script changed in the meantime".to_owned())
-        );
+        let skill = Skill::load(folder.path()).unwrap();
+        let content = Contents::default().of(&skill).unwrap();
+        let contains = |bytes| content.contains_file(Path::new("a.py"), &hex(&Sha256::digest(bytes)));
+        assert_eq!(skill.digest(), Ok(format!("sha256:{}", content.hash())));
+        assert!(contains("1"));
+        // Other bytes were read, and the file was restored before it was hashed.
+        assert!(!contains("2"));
+    }
+
+    /// Lets files look as if they had been written long ago.
+    fn with_stamps(content: Content, folder: &Path) -> Content {
+        let dir = Dir::open_ambient_dir(folder, ambient_authority()).unwrap();
+        let mut walk = Walk::new(Depth::Stat);
+        walk.top(&dir).unwrap();
+        Content {
+            stamps: Some(walk.stamps),
+            ..content
+        }
+    }
+
+    #[test]
+    fn a_content_is_current_until_something_changes() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let dir = Dir::open_ambient_dir(folder.path(), ambient_authority()).unwrap();
+        std::fs::create_dir(at("d")).unwrap();
+        std::fs::write(at("d/a"), "1").unwrap();
+        std::os::unix::fs::symlink("d", at("link")).unwrap();
+        for stamped in [false, true] {
+            let content = || match stamped {
+                true => with_stamps(content(folder.path()), folder.path()),
+                false => content(folder.path()),
+            };
+            // Files that were just written may change again without another time.
+            assert_eq!(content().stamps.is_some(), stamped);
+            let before = content();
+            assert!(before.is_current(&dir));
+            std::fs::write(at("d/a"), "2").unwrap();
+            assert!(!before.is_current(&dir));
+            let before = content();
+            std::fs::write(at("d/new"), "").unwrap();
+            assert!(!before.is_current(&dir));
+            std::fs::remove_file(at("d/new")).unwrap();
+            // The same bytes again are the same content, whatever the times say.
+            assert!(before.is_current(&dir));
+            let before = content();
+            std::fs::remove_file(at("link")).unwrap();
+            std::os::unix::fs::symlink("elsewhere", at("link")).unwrap();
+            assert!(!before.is_current(&dir));
+            std::fs::write(at("d/a"), "1").unwrap();
+        }
+    }
+
+    #[test]
+    fn unchanged_stamps_are_enough() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a"), "1").unwrap();
+        let dir = Dir::open_ambient_dir(folder.path(), ambient_authority()).unwrap();
+        let mut content = with_stamps(content(folder.path()), folder.path());
+        content.hash = "no folder has this hash".to_owned();
+        assert!(content.is_current(&dir));
+        content.stamps = None;
+        assert!(!content.is_current(&dir));
     }
 
     #[test]
     fn bytes_cannot_move_between_names_and_contents_without_changing_the_hash() {
         let of = |pairs: &[(&str, &str)]| {
             let pairs = pairs.iter().map(|(a, b)| ((*a).into(), (*b).into()));
-            Content(pairs.collect()).hash()
+            FileHashes(pairs.collect()).hash()
         };
         assert_ne!(of(&[("ab", "c")]), of(&[("a", "bc")]));
         assert_ne!(of(&[("a", "b"), ("c", "d")]), of(&[("a", "bcd")]));

@@ -1,80 +1,66 @@
-//! Decides whether a request may run.
+//! Checks a request and turns it into a plan.
 //!
 //! The checks run in the order that `docs/policy.md` lists, and the first that fails is the refusal. A
-//! [`Permit`] is created here and nowhere else. It contains everything a run needs, already opened and
-//! read, so that what was checked is what runs: directories are handles, the script is its bytes.
+//! [`Plan`] contains everything a run needs, already opened and read, so that what was checked is what
+//! runs: directories are handles, the script is its bytes. It is not yet the right to run: that is a
+//! [`Permit`](crate::Permit), which exists only once nobody has to be asked any more.
 
 mod command;
 mod mounts;
-mod refusal;
 pub(crate) mod request;
 mod script;
 
-pub(crate) use mounts::Mount;
-pub use refusal::{Check, Refusal};
+pub use mounts::Mount;
 
-use crate::approval::Question;
-use crate::audit::RunInfo;
+use crate::content::{Content, Contents};
 use crate::files::show;
 use crate::grant::Grant;
+use crate::hash::hex;
 use crate::limits::Limits;
 use crate::policy::{ApprovalMode, NativeMode, Policy};
-use crate::request::{COMMANDS, Request, Target, Tier};
+use crate::refusal::Refusal;
+use crate::request::{COMMANDS, Request, RequestedBy, Target, Tier};
 use crate::skill::{Language, Script, Skill};
+use mounts::Mounts;
 use sha2::{Digest as _, Sha256};
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The decision about a request.
+/// A checked request: what will run, where, with which directories, limits and grants.
 #[derive(Debug)]
-#[non_exhaustive]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "created once per run and moved once, straight into it"
-)]
-pub enum Decision {
-    /// It may run.
-    Permitted(Permit),
-    /// It may run if a person approves it: see [`crate::Host::answer`].
-    Pending(Box<Question>),
-    /// It may not run, and nothing ran.
-    Refused(Refusal),
-}
-
-/// The right to one run. Only a decision under a [`Policy`] creates one.
-///
-/// ```compile_fail
-/// let permit = skillrun::Permit { run_id: "mine".into(), ..todo!() };
-/// ```
-#[derive(Debug)]
-pub struct Permit {
+pub struct Plan {
     pub(crate) run_id: String,
     pub(crate) target: Checked,
+    /// The name of the runtime that executes it.
+    pub(crate) runtime: &'static str,
     /// The SHA-256 of the script or the command.
     pub(crate) hash: String,
     pub(crate) args: Vec<String>,
     pub(crate) input: Vec<u8>,
     pub(crate) limits: Limits,
-    pub(crate) mounts: Vec<Mount>,
-    pub(crate) workspace: Option<String>,
+    /// The skill's folder; `None` for a command.
+    pub(crate) skill_mount: Option<Mount>,
+    /// The directory in which it starts, if the request names one.
+    pub(crate) workspace: Option<Mount>,
+    /// The other directories and files that were granted.
+    pub(crate) granted: Vec<Mount>,
     pub(crate) env: Vec<(String, String)>,
-    pub(crate) tier: Tier,
     pub(crate) grants: Vec<Grant>,
     pub(crate) tenant: String,
     pub(crate) session: String,
-    /// The hash of everything in the skill when it was approved, if a person had to approve it.
-    pub(crate) approved_content: Option<String>,
-    /// The hash of everything in the skill that the policy demands, if it demands one.
-    pub(crate) pinned_content: Option<String>,
+    pub(crate) requested_by: RequestedBy,
+    /// Everything in the skill when it was checked, if the policy demands a digest or a person's approval. It must
+    /// still be there when the run starts.
+    pub(crate) content: Option<Arc<Content>>,
     /// When the policy demands that a person is asked.
     pub(crate) approval: ApprovalMode,
     /// What the policy demands of native scripts.
     pub(crate) native: NativeMode,
 }
 
-/// The target of a permit, checked and read.
+/// The target of a plan, checked and read.
 #[derive(Debug)]
 pub(crate) enum Checked {
     Script(CheckedScript),
@@ -126,10 +112,15 @@ impl CommandScript {
     }
 }
 
-impl Permit {
+impl Plan {
     /// Identifies the run in the outcome and in the audit log.
     pub fn run_id(&self) -> &str {
         &self.run_id
+    }
+
+    /// The name of the runtime that executes it.
+    pub fn runtime(&self) -> &str {
+        self.runtime
     }
 
     /// The path of the script in its skill, or the name of the command.
@@ -153,12 +144,51 @@ impl Permit {
         &self.hash
     }
 
+    /// The bytes of the script that will run; `None` for a command.
+    pub fn source(&self) -> Option<&[u8]> {
+        match &self.target {
+            Checked::Script(script) => Some(&script.source),
+            Checked::Command(_) => None,
+        }
+    }
+
     /// The name of the skill; empty for a command.
     pub fn skill(&self) -> &str {
         match &self.target {
             Checked::Script(script) => script.skill.name(),
             Checked::Command(_) => COMMANDS,
         }
+    }
+
+    /// Its arguments.
+    pub fn args(&self) -> &[String] {
+        &self.args
+    }
+
+    /// The bytes for its standard input, if the request has an `input`; otherwise empty.
+    pub fn input(&self) -> &[u8] {
+        &self.input
+    }
+
+    /// How much the run may use.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// What it may touch, with the real paths of directories and files.
+    pub fn grants(&self) -> &[Grant] {
+        &self.grants
+    }
+
+    /// The directory in which it starts, readable and writable, if the request names one.
+    pub fn workspace(&self) -> Option<&Mount> {
+        self.workspace.as_ref()
+    }
+
+    /// Every directory that it sees except its scratch directory: the skill, the workspace, the grants.
+    pub fn mounts(&self) -> impl Iterator<Item = &Mount> {
+        let own = self.skill_mount.iter().chain(&self.workspace);
+        own.chain(&self.granted)
     }
 
     /// The key of its approvals: the name of its skill's folder; empty for a command.
@@ -181,53 +211,42 @@ impl Permit {
         }
     }
 
-    /// How much the run may use.
-    pub fn limits(&self) -> &Limits {
-        &self.limits
-    }
-
-    /// The fields of its audit lines.
-    pub(crate) fn run_info(&self) -> RunInfo<'_> {
-        RunInfo {
-            run_id: &self.run_id,
-            tenant: &self.tenant,
-            session: &self.session,
-            skill: self.skill(),
-            script: self.script(),
-            script_path: Some(self.script_path().display().to_string()),
-            script_hash: Some(&self.hash),
-            args: &self.args,
-            grants: &self.grants,
-        }
-    }
-
     /// The real path of the workspace.
     pub(crate) fn workspace_path(&self) -> Option<String> {
-        let guest = self.workspace.as_ref()?;
-        let own = usize::from(self.skill_mount().is_some());
-        let mut mounts = self.mounts.iter().skip(own);
-        let mount = mounts.find(|mount| mount.guest == *guest)?;
-        Some(mount.host.display().to_string())
-    }
-
-    /// The mount of the skill's folder, which is the first one; `None` for a command.
-    pub(crate) fn skill_mount(&self) -> Option<&Mount> {
-        match self.target {
-            Checked::Script(_) => self.mounts.first(),
-            Checked::Command(_) => None,
-        }
+        let workspace = self.workspace.as_ref()?;
+        Some(workspace.host.display().to_string())
     }
 
     /// The path at which a script sees its skill's folder.
     pub(crate) fn skill_base(&self) -> Option<&str> {
-        self.skill_mount().map(|mount| mount.guest.as_str())
+        self.skill_mount.as_ref().map(|mount| mount.guest.as_str())
+    }
+
+    /// The path at which it starts: the workspace, or else the skill's folder.
+    pub(crate) fn directory(&self) -> Option<&str> {
+        let workspace = self.workspace.as_ref();
+        workspace.map(|mount| mount.guest.as_str()).or(self.skill_base())
+    }
+
+    /// Whether a person must approve it.
+    pub(crate) fn needs_approval(&self) -> bool {
+        self.requested_by == RequestedBy::Agent && self.approval != ApprovalMode::Never
+    }
+
+    /// Whether the skill is still what was checked. What a script reads after it has started can still change: we
+    /// cannot prevent another program from changing it.
+    pub(crate) fn is_current(&self) -> bool {
+        match (&self.content, &self.target) {
+            (Some(content), Checked::Script(script)) => content.is_current(script.skill.root()),
+            _ => true,
+        }
     }
 }
 
 /// Whether and where scripts of a language run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RunsIn {
-    /// In a WASI interpreter.
+pub enum RunsIn {
+    /// In a sandbox of its own that needs no grant.
     Wasm,
     /// In an interpreter of this machine.
     Native,
@@ -237,27 +256,38 @@ pub(crate) enum RunsIn {
     Nowhere,
 }
 
-/// Decides about a request. `runs` returns where a language runs in a tier.
-pub(crate) fn decide(
+/// The runtimes that a plan can name.
+pub(crate) trait Runtimes {
+    /// The runtime for a language in a tier, and where it runs. If none has the interpreter installed, the name is that
+    /// of the one that would.
+    fn find(&self, language: Language, tier: Tier) -> (&'static str, RunsIn);
+    /// The runtime that executes commands of this machine.
+    fn for_commands(&self) -> &'static str;
+}
+
+/// Checks a request. `contents` keeps the content of skills that were hashed for requests that belong together.
+pub(crate) fn plan(
     policy: &Policy,
     request: Request,
     run_id: String,
-    runs: impl Fn(Language, Tier) -> RunsIn,
-) -> Result<Permit, Refusal> {
+    runtimes: &impl Runtimes,
+    contents: &mut Contents,
+) -> Result<Plan, Refusal> {
     let mut grants = request.grants.clone();
     let rules = &request.target.rules(policy)?;
-    let mut pinned_content = None;
-    let (target, hash) = match &request.target {
+    let mut content = None;
+    let (target, hash, runtime) = match &request.target {
         Target::Script { skill, script } => {
             let skill = Arc::clone(skill);
             let script = script::find_script(&skill, script)?;
             let (source, real) = script::read_script(&skill, &script)?;
             let hash = hex(&Sha256::digest(&source));
-            pinned_content = script::check_digest(rules, &skill, &real, &hash)?;
+            content = script::check_digest(rules, &skill, &real, &hash, contents)?;
             script::check_interpreter(rules, &skill, &script)?;
             script::check_allowed_tools(&skill, &script, &request.args)?;
-            let runs = request::check_runtime(&script, request.tier, runs)?;
-            if runs == RunsIn::Native && script.language().has_wasm() {
+            let found = runtimes.find(script.language(), request.tier);
+            let runtime = request::check_runtime(&script, request.tier, found)?;
+            if found.1 == RunsIn::Native && script.language().has_wasm() {
                 grants.push(Grant::Native);
             }
             let script = CheckedScript {
@@ -266,12 +296,12 @@ pub(crate) fn decide(
                 real,
                 source,
             };
-            (Checked::Script(script), hash)
+            (Checked::Script(script), hash, runtime)
         }
         Target::Command(name) => {
             grants.push(command::check_granted(rules, name)?);
             let (command, hash) = command::find(name, request.tier)?;
-            (Checked::Command(command), hash)
+            (Checked::Command(command), hash, runtimes.for_commands())
         }
         Target::Unresolved { refusal, .. } => return Err(refusal.clone()),
     };
@@ -283,44 +313,40 @@ pub(crate) fn decide(
     grants.dedup();
     request::check_grants(rules, &request.target, &grants)?;
     request::check_env(&request.target, &request.env)?;
-    let (mounts, workspace) = mounts::open_mounts(rules, &request, &mut grants)?;
+    let mounts = mounts::open_mounts(rules, &request, &mut grants)?;
+    let Mounts {
+        skill: skill_mount,
+        workspace,
+        granted,
+    } = mounts;
     let (approval, native) = (rules.approval(), rules.native());
 
     let Request {
         args,
         env,
-        tier,
         tenant,
         session,
+        requested_by,
         ..
     } = request;
-    Ok(Permit {
+    Ok(Plan {
         run_id,
         target,
+        runtime,
         hash,
         args,
         input,
         limits,
-        mounts,
+        skill_mount,
         workspace,
+        granted,
         env,
-        tier,
         grants,
         tenant,
         session,
-        approved_content: None,
-        pinned_content,
+        requested_by,
+        content,
         approval,
         native,
     })
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes
-        .iter()
-        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
 }

@@ -1,9 +1,9 @@
 //! The directories that a script will see, opened during the decision.
 
-use super::{Check, Refusal};
 use crate::files::{self, show};
 use crate::grant::Grant;
 use crate::policy::EffectiveRules;
+use crate::refusal::{Check, Refusal};
 use crate::request::{Paths, Request, Target};
 use crate::walk::{Links, WalkError, walk};
 use cap_std::fs::Dir;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// A directory that a script sees.
 #[derive(Debug)]
-pub(crate) struct Mount {
+pub struct Mount {
     pub(crate) dir: Dir,
     /// Its real path.
     pub(crate) host: PathBuf,
@@ -24,6 +24,31 @@ pub(crate) struct Mount {
 }
 
 impl Mount {
+    /// The directory, opened when the request was checked.
+    pub fn dir(&self) -> &Dir {
+        &self.dir
+    }
+
+    /// Its real path.
+    pub fn host_path(&self) -> &Path {
+        &self.host
+    }
+
+    /// The path at which the script sees it.
+    pub fn guest_path(&self) -> &str {
+        &self.guest
+    }
+
+    /// Whether the script may write there.
+    pub fn is_writable(&self) -> bool {
+        self.writable
+    }
+
+    /// The only entry that the script may see, if a single file was granted.
+    pub fn only(&self) -> Option<&str> {
+        self.only.as_deref()
+    }
+
     /// The real path of the directory or of the single file.
     fn real(&self) -> PathBuf {
         let only = self.only.as_ref();
@@ -31,21 +56,32 @@ impl Mount {
     }
 }
 
-/// Opens every directory that a script or a command will see; the skill's folder comes first. Replaces the paths in
-/// `grants` by the real paths, so that approvals and the audit log contain the target of a link and not its name.
+/// The directories of one run.
+pub(super) struct Mounts {
+    pub(super) skill: Option<Mount>,
+    pub(super) workspace: Option<Mount>,
+    pub(super) granted: Vec<Mount>,
+}
+
+/// Opens every directory that a script or a command will see. Replaces the paths in `grants` by the real paths, so that
+/// approvals and the audit log contain the target of a link and not its name.
 pub(super) fn open_mounts(
     rules: &EffectiveRules<'_>,
     request: &Request,
     grants: &mut Vec<Grant>,
-) -> Result<(Vec<Mount>, Option<String>), Refusal> {
+) -> Result<Mounts, Refusal> {
     let fail = |what: String, why: String| Refusal::new(Check::Request, format!("{what}: {why}"));
     let write_skill = grants
         .iter()
         .any(|g| matches!(g, Grant::Write(path) if path.as_os_str() == Grant::SKILL));
-    let mut mounts = Vec::new();
+    let mut mounts = Mounts {
+        skill: None,
+        workspace: None,
+        granted: Vec::new(),
+    };
     if let Target::Script { skill, .. } = &request.target {
         let own = skill.root().try_clone();
-        mounts.push(Mount {
+        mounts.skill = Some(Mount {
             dir: own.map_err(|e| fail("skill".into(), files::plain(&e)))?,
             host: skill.path().to_owned(),
             guest: guest_path(request.paths, skill.path(), "/skill")?,
@@ -57,7 +93,6 @@ pub(super) fn open_mounts(
         true => Links::All,
         false => Links::System,
     };
-    let mut workspace = None;
     if let Some(path) = &request.workspace {
         let what = || format!("workspace `{}`", show(&path.display().to_string()));
         let no_directory = || fail(what(), "must be a directory".into());
@@ -68,8 +103,8 @@ pub(super) fn open_mounts(
         if mount.only.is_some() {
             return Err(no_directory());
         }
-        let own = mounts.iter().any(|skill| skill.host == mount.host);
-        if own && !write_skill {
+        let is_skill = |skill: &Mount| skill.host == mount.host;
+        if mounts.skill.as_ref().is_some_and(is_skill) && !write_skill {
             return Err(Refusal::new(
                 Check::Grants,
                 format!("{} is the skill's own folder, which is read-only", what()),
@@ -93,8 +128,7 @@ pub(super) fn open_mounts(
             .hint("use another directory, or pass --allow write:skill"));
         }
         let guest = guest_path(request.paths, &mount.host, "/workspace")?;
-        workspace = Some(guest.clone());
-        mounts.push(Mount { guest, ..mount });
+        mounts.workspace = Some(Mount { guest, ..mount });
     }
     for grant in grants.iter_mut() {
         let (path, writable) = match &*grant {
@@ -138,13 +172,15 @@ pub(super) fn open_mounts(
         };
         // Two links may lead to the same directory.
         let shown = |mount: &Mount| (mount.guest.clone(), mount.only.clone(), mount.writable);
-        if !mounts.iter().any(|other| shown(other) == shown(&mount)) {
-            mounts.push(mount);
+        let own = mounts.skill.iter().chain(&mounts.workspace);
+        let mut others = own.chain(&mounts.granted);
+        if !others.any(|other| shown(other) == shown(&mount)) {
+            mounts.granted.push(mount);
         }
     }
     grants.sort();
     grants.dedup();
-    Ok((mounts, workspace))
+    Ok(mounts)
 }
 
 /// Whether the opened path is inside a grant. Grants of the policy file are compared without following links: a script

@@ -1,0 +1,335 @@
+//! The host: one per process, shared by every task that runs scripts.
+//!
+//! Everything that reads files, asks the approvals database or probes the machine runs on a blocking thread, so that no
+//! call blocks the caller's.
+
+mod decide;
+mod run;
+
+use crate::approval::{Answer, AnswerError, Approvals, Question};
+use crate::audit::{AuditLog, Event, RunInfo};
+use crate::decision::{Decision, Permit};
+use crate::error::{Error, RunError};
+use crate::outcome::Outcome;
+use crate::plan::{Plan, RunsIn, Runtimes};
+use crate::policy::Policy;
+use crate::refusal::Refusal;
+use crate::request::{Request, Tier};
+use crate::runtime::cache::Cache;
+use crate::runtime::native::{Native, NativeState};
+use crate::runtime::wasm::{Interpreter, Transpiler, Wasm};
+use crate::runtime::{Live, Runtime, RuntimeState};
+use crate::skill::Language;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Where the host keeps what outlives it.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The owner-only directory for guests compiled for this machine.
+    pub cache: PathBuf,
+    /// Where every run and every refusal is recorded.
+    pub audit: AuditLog,
+    /// What people have approved.
+    pub approvals: Approvals,
+    /// Further paths that no script may write, whatever directory it was granted.
+    pub protected: Vec<PathBuf>,
+    /// How many scripts may run at the same time in each interpreter; further ones wait. Memory for that many
+    /// is reserved ahead, which makes every start cheaper and lets threads run side by side: right
+    /// for a server. `None` sets no such limit and reserves nothing: right for a single run.
+    pub slots: Option<u32>,
+}
+
+/// Runs the scripts of skills. One is enough for a process; clones share it.
+///
+/// An outcome is returned as soon as a script has ended. If the script left many files in its scratch
+/// directory, they are removed after that. Dropping the last clone waits until they are removed.
+#[derive(Clone)]
+pub struct Host {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    audit: AuditLog,
+    approvals: Approvals,
+    python: Wasm,
+    javascript: Wasm,
+    typescript: Arc<Transpiler>,
+    native: Native,
+    /// Runs that are recorded as started and not as ended, by run id.
+    running: Mutex<HashMap<String, Arc<Permit>>>,
+}
+
+impl std::fmt::Debug for Host {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Host")
+            .field("audit", &self.inner.audit)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The decisions about requests that belong together. Every request is in one of the two lists, by its index.
+#[derive(Debug, Default)]
+pub struct Batch {
+    /// Requests that are permitted or refused.
+    pub decided: Vec<(usize, Decision)>,
+    /// Requests that wait for a person.
+    pub questions: Vec<BatchQuestion>,
+}
+
+/// A question that requests of a batch share.
+#[derive(Debug)]
+pub struct BatchQuestion {
+    /// The question.
+    pub question: Box<Question>,
+    /// The indices of its requests, in the order of its scripts and of the decisions that [`Host::answer`] returns.
+    pub requests: Vec<usize>,
+}
+
+impl Host {
+    /// A host with these settings. Nothing is compiled or written yet.
+    pub fn new(settings: Settings) -> Self {
+        let Settings {
+            cache,
+            audit,
+            approvals,
+            mut protected,
+            slots,
+        } = settings;
+        protected.push(cache.clone());
+        let log = audit.paths();
+        protected.extend(log.iter().cloned());
+        protected.extend(approvals.path().map(ToOwned::to_owned));
+        let cache = Cache::new(cache);
+        let typescript = Arc::new(Transpiler::new(cache.clone()));
+        let python = Interpreter {
+            guest: skillrun_runtimes::python(),
+            language: Language::Python,
+            stack: 128 << 20,
+            resident: 64 << 20,
+            transpiler: None,
+        };
+        let javascript = Interpreter {
+            guest: skillrun_runtimes::javascript(),
+            language: Language::JavaScript,
+            stack: 128 << 20,
+            resident: 16 << 20,
+            transpiler: Some(Arc::clone(&typescript)),
+        };
+        Self {
+            inner: Arc::new(Inner {
+                audit,
+                approvals,
+                python: Wasm::new(python, cache.clone(), protected.clone(), slots),
+                javascript: Wasm::new(javascript, cache.clone(), protected.clone(), slots),
+                typescript,
+                native: Native::new(protected, cache, log, slots),
+                running: Mutex::default(),
+            }),
+        }
+    }
+
+    /// Decides whether a request may run under a policy. A refusal is recorded.
+    pub async fn decide(&self, policy: &Policy, request: Request) -> Result<Decision, Error> {
+        let policy = policy.clone();
+        self.blocking(move |inner| inner.decide(&policy, request))
+            .await
+    }
+
+    /// Decides requests that belong together. Requests of one skill, session and workspace that need a person share one
+    /// question.
+    pub async fn decide_all(
+        &self,
+        policy: &Policy,
+        requests: Vec<Request>,
+    ) -> Result<Batch, Error> {
+        let policy = policy.clone();
+        self.blocking(move |inner| inner.decide_all(&policy, requests))
+            .await
+    }
+
+    /// Answers a question by its id; returns a decision for each of its scripts, in their order: permitted or refused.
+    ///
+    /// A question can be answered once. An unknown, expired or already answered question is an error, and so is
+    /// an answer that cannot be recorded: nothing runs then, and the question stays open.
+    pub async fn answer(
+        &self,
+        question: &str,
+        answer: Answer,
+    ) -> Result<Vec<Decision>, AnswerError> {
+        let question = question.to_owned();
+        self.blocking(move |inner| inner.answer(&question, answer))
+            .await
+    }
+
+    /// Closes a question with no because no person can be asked, or none answers; `why` is recorded.
+    pub async fn decline(&self, question: &str, why: &str) -> Result<Vec<Decision>, AnswerError> {
+        let (question, why) = (question.to_owned(), why.to_owned());
+        self.blocking(move |inner| inner.decline(&question, &why))
+            .await
+    }
+
+    /// The open questions, the oldest first.
+    pub async fn questions(&self) -> Result<Vec<Question>, Error> {
+        self.blocking(Inner::questions).await
+    }
+
+    /// Records the refusal of something that never became a request; `name` is what was asked for.
+    pub async fn record_refusal(&self, name: &str, refusal: &Refusal) -> Result<(), Error> {
+        let (name, message) = (name.to_owned(), refusal.message.clone());
+        self.blocking(move |inner| {
+            let run_id = uuid::Uuid::now_v7().to_string();
+            let run = RunInfo {
+                run_id: &run_id,
+                script: &name,
+                ..RunInfo::default()
+            };
+            inner.audit.write(&Event::refused(run, &message))
+        })
+        .await
+    }
+
+    /// Forgets what was approved for a session.
+    pub fn end_session(&self, tenant: &str, session: &str) {
+        self.inner.approvals.end_session(tenant, session);
+    }
+
+    /// What people have approved.
+    pub fn approvals(&self) -> &Approvals {
+        &self.inner.approvals
+    }
+
+    /// Runs what was permitted and waits until it has ended. Dropping the future stops the script immediately and
+    /// blocks until it has stopped, at most a second if a file call hangs in the kernel.
+    pub async fn run(&self, permit: Permit) -> Result<Outcome, RunError> {
+        self.run_live(permit, Live::default()).await
+    }
+
+    /// Like [`Host::run`], with live input and output and a way to stop the script.
+    pub async fn run_live(&self, permit: Permit, live: Live) -> Result<Outcome, RunError> {
+        let permit = Arc::new(permit);
+        if permit.plan().content.is_some() {
+            let permit = Arc::clone(&permit);
+            self.blocking(move |inner| inner.check_current(permit.plan()))
+                .await?;
+        }
+        Ok(self.inner.run(permit, live).await?)
+    }
+
+    /// Records everything that still runs as aborted, for a process that is about to exit without waiting
+    /// for it.
+    pub fn abort_runs(&self) {
+        self.inner.abort_runs();
+    }
+
+    /// Waits until the scratch directories of finished runs are removed, and the smaller ones that killed processes left
+    /// behind. It waits at most 10 seconds; the next process removes the rest. Returns why
+    /// a directory could not be removed.
+    ///
+    /// For a process that is about to end without dropping its host.
+    pub async fn clean_up(&self) -> Option<String> {
+        let [python, javascript, native] = self.inner.runtimes().map(Runtime::clean_up);
+        // At the same time, so that the wait is not three times as long.
+        let (python, javascript, native) = tokio::join!(python, javascript, native);
+        let failed = native.or(javascript).or(python);
+        failed.map(|why| format!("a scratch directory was not removed: {why}"))
+    }
+
+    /// The state of each wasm runtime on this machine.
+    pub fn runtimes_state(&self) -> Result<Vec<RuntimeState>, Error> {
+        Ok(vec![
+            self.inner.python.state()?,
+            self.inner.javascript.state()?,
+            self.inner.typescript.state()?,
+        ])
+    }
+
+    /// Compiles the runtimes for this machine ahead of their first use; returns a warning if they can be used
+    /// but not stored.
+    pub async fn prepare(&self) -> Result<Option<String>, Error> {
+        let mut warning = self.inner.typescript.prepare().await?;
+        for runtime in self.inner.runtimes() {
+            warning = runtime.prepare().await?.or(warning);
+        }
+        Ok(warning)
+    }
+
+    /// The name of the runtime that a permit needs, if it is not yet compiled for this machine.
+    pub fn unprepared_for(&self, permit: &Permit) -> Result<Option<&'static str>, Error> {
+        let runtime = self.inner.runtime(permit.plan())?;
+        Ok((!runtime.is_prepared()?).then(|| runtime.name()))
+    }
+
+    /// Like [`Host::prepare`], for the runtime that a permit needs.
+    pub async fn prepare_for(&self, permit: &Permit) -> Result<Option<String>, Error> {
+        self.inner.runtime(permit.plan())?.prepare().await
+    }
+
+    /// What this machine offers to native scripts; probed once.
+    pub fn native_state(&self) -> NativeState {
+        self.inner.native.state()
+    }
+
+    /// Runs work that reads files or waits for other processes on a thread where it may block.
+    async fn blocking<T, E>(
+        &self,
+        work: impl FnOnce(&Inner) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: Send + 'static,
+    {
+        let inner = Arc::clone(&self.inner);
+        match tokio::task::spawn_blocking(move || work(&inner)).await {
+            Ok(done) => done,
+            // The work is never cancelled, so it panicked.
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        }
+    }
+}
+
+impl Inner {
+    fn runtimes(&self) -> [&dyn Runtime; 3] {
+        [&self.python, &self.javascript, &self.native]
+    }
+
+    /// The runtime that a plan names.
+    fn runtime(&self, plan: &Plan) -> Result<&dyn Runtime, Error> {
+        let mut runtimes = self.runtimes().into_iter();
+        let found = runtimes.find(|runtime| runtime.name() == plan.runtime);
+        found.ok_or_else(|| Error::Sandbox(format!("there is no runtime `{}`", plan.runtime)))
+    }
+
+    fn running(&self) -> MutexGuard<'_, HashMap<String, Arc<Permit>>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Runtimes for Inner {
+    fn find(&self, language: Language, tier: Tier) -> (&'static str, RunsIn) {
+        let runtimes = self.runtimes().into_iter();
+        let mut found = runtimes.map(|runtime| (runtime.name(), runtime.runs(language, tier)));
+        let found = found.find(|(_, runs)| *runs != RunsIn::Nowhere);
+        found.unwrap_or((self.native.name(), RunsIn::Nowhere))
+    }
+
+    fn for_commands(&self) -> &'static str {
+        self.native.name()
+    }
+}
+
+/// The fields of a plan's audit lines.
+fn run_info(plan: &Plan) -> RunInfo<'_> {
+    RunInfo {
+        run_id: &plan.run_id,
+        tenant: &plan.tenant,
+        session: &plan.session,
+        skill: plan.skill(),
+        script: plan.script(),
+        script_path: Some(plan.script_path().display().to_string()),
+        script_hash: Some(&plan.hash),
+        args: &plan.args,
+        grants: &plan.grants,
+    }
+}

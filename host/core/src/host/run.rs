@@ -1,0 +1,146 @@
+//! One run from permit to outcome.
+
+use super::{Inner, run_info};
+use crate::audit::Event;
+use crate::decision::Permit;
+use crate::error::{Error, RunError};
+use crate::files::show;
+use crate::outcome::{Outcome, Status, signal_name};
+use crate::plan::Plan;
+use crate::refusal::{Check, Refusal};
+use crate::runtime::output::Kept;
+use crate::runtime::{Ended, Live};
+use std::sync::Arc;
+use std::time::Duration;
+
+impl Inner {
+    /// Refuses a run whose skill changed after it was checked.
+    pub(super) fn check_current(&self, plan: &Plan) -> Result<(), RunError> {
+        if plan.is_current() {
+            return Ok(());
+        }
+        let title = plan.title();
+        let message = format!("{title} did not run: its skill changed after it was checked");
+        self.audit.write(&Event::refused(run_info(plan), &message))?;
+        let refusal = Refusal::new(Check::Approval, message).hint("run it again");
+        Err(RunError::Refused(refusal))
+    }
+
+    pub(super) async fn run(&self, permit: Arc<Permit>, live: Live) -> Result<Outcome, Error> {
+        let plan = permit.plan();
+        let runtime = self.runtime(plan)?;
+        self.audit.write(&Event::started(run_info(plan)))?;
+        let id = plan.run_id.clone();
+        self.running().insert(id, Arc::clone(&permit));
+        let running = Running {
+            host: self,
+            permit: &permit,
+        };
+        let ended = runtime.run(&permit, live).await?;
+        let mut outcome = outcome(plan, ended);
+        let finished = Event::finished(run_info(plan), &outcome);
+        if running.ended()
+            && let Err(error) = self.audit.write(&finished)
+        {
+            outcome.warnings.push(error.to_string());
+        }
+        Ok(outcome)
+    }
+
+    pub(super) fn abort_runs(&self) {
+        let running = std::mem::take(&mut *self.running());
+        for permit in running.values() {
+            // The process is about to end, so an error cannot be reported.
+            let _ = self.audit.write(&Event::aborted(run_info(permit.plan())));
+        }
+    }
+}
+
+/// Records a run as aborted if its future was dropped or the host failed.
+struct Running<'a> {
+    host: &'a Inner,
+    permit: &'a Permit,
+}
+
+impl Running<'_> {
+    /// Marks the run as ended; returns whether its end has yet to be recorded.
+    fn ended(&self) -> bool {
+        let ended = self.host.running().remove(self.permit.plan().run_id());
+        ended.is_some()
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        if self.ended() {
+            // The caller is gone, so an error cannot be reported.
+            let event = Event::aborted(run_info(self.permit.plan()));
+            let _ = self.host.audit.write(&event);
+        }
+    }
+}
+
+fn outcome(plan: &Plan, ended: Ended) -> Outcome {
+    let Ended {
+        status,
+        exit_code,
+        signal,
+        stdout,
+        stderr,
+        time,
+        usage,
+        isolation,
+        mut warnings,
+    } = ended;
+    for (name, kept) in [("stdout", &stdout), ("stderr", &stderr)] {
+        if kept.truncated {
+            warnings.push(format!(
+                "{name} of `{}` was cut at {}: it wrote {} bytes (raise the limit with --max-output)",
+                show(plan.script()),
+                crate::limits::show_bytes(plan.limits.output),
+                kept.total
+            ));
+        }
+    }
+    if status == Status::TimedOut {
+        warnings.push(format!(
+            "`{}` was stopped at its time limit of {} (raise it with --timeout)",
+            show(plan.script()),
+            crate::limits::show_duration(plan.limits.time)
+        ));
+    }
+    Outcome {
+        run_id: plan.run_id.clone(),
+        skill: plan.skill().to_owned(),
+        script: plan.script().to_owned(),
+        script_path: plan.script_path().display().to_string(),
+        runtime: plan.runtime.to_owned(),
+        status,
+        exit_code,
+        signal: signal.map(signal_name),
+        signal_number: signal,
+        stdout_truncated: stdout.truncated,
+        stderr_truncated: stderr.truncated,
+        stdout_bytes: stdout.total,
+        stderr_bytes: stderr.total,
+        stdout: text(stdout),
+        stderr: text(stderr),
+        execution_time_ms: round(time),
+        success: status == Status::Exited && exit_code == 0,
+        timeout: status == Status::TimedOut,
+        signaled: status == Status::Signaled,
+        usage,
+        isolation,
+        warnings,
+    }
+}
+
+fn text(kept: Kept) -> String {
+    String::from_utf8(kept.bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+/// Milliseconds, rounded to the microsecond: more digits are noise.
+fn round(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1e6).round() / 1e3
+}
