@@ -8,6 +8,8 @@ use skillrun::{
     Refusal, Request, Settings,
 };
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 tests! {
@@ -36,6 +38,7 @@ tests! {
     an_expired_question_can_still_be_declined,
     a_yes_that_cannot_be_stored_is_recorded_as_a_refusal,
     a_yes_is_recorded_with_what_it_approves,
+    an_answer_that_cannot_be_recorded_leaves_the_question_open,
 }
 
 pub(crate) const ADDS: &str = "import sys\nprint('ran', *sys.argv[1:])\n";
@@ -49,7 +52,7 @@ pub(crate) fn request(env: &TestEnv, script: &str) -> Request {
 }
 
 pub(crate) fn open(host: &Host, policy: &Policy, request: Request) -> Box<Question> {
-    match host.decide(policy, request).unwrap() {
+    match host.blocking().decide(policy, request).unwrap() {
         Decision::Pending(question) => question,
         other => panic!("{other:?}"),
     }
@@ -63,7 +66,7 @@ pub(crate) fn runs(host: &Host, decision: Decision) -> String {
 }
 
 pub(crate) fn answered(host: &Host, question: &Question, answer: Answer) -> Decision {
-    let mut decisions = host.answer(&question.id, answer).unwrap();
+    let mut decisions = host.blocking().answer(&question.id, answer).unwrap();
     assert_eq!(decisions.len(), 1);
     decisions.remove(0)
 }
@@ -76,10 +79,10 @@ pub(crate) fn refusal(decision: Decision) -> Refusal {
 }
 
 pub(crate) fn is_permitted(host: &Host, policy: &Policy, request: Request) -> bool {
-    match host.decide(policy, request).unwrap() {
+    match host.blocking().decide(policy, request).unwrap() {
         Decision::Permitted(_) => true,
         Decision::Pending(question) => {
-            host.answer(&question.id, Answer::No).unwrap();
+            host.blocking().answer(&question.id, Answer::No).unwrap();
             false
         }
         other => panic!("{other:?}"),
@@ -119,7 +122,7 @@ fn ad_7_a_request_of_an_agent_needs_approval_and_a_typed_one_does_not() {
     assert_eq!(words, ["yes_once", "yes_in_session", "no"]);
     assert_eq!(question.default, Answer::No);
     assert_eq!(question.timeout_seconds, 300);
-    assert_eq!(host.questions().unwrap(), [*question.clone()]);
+    assert_eq!(host.blocking().questions().unwrap(), [*question.clone()]);
     // Nothing ran, and no `started` line was written.
     assert_eq!(events(&env), Vec::<String>::new());
     assert_eq!(
@@ -130,7 +133,7 @@ fn ad_7_a_request_of_an_agent_needs_approval_and_a_typed_one_does_not() {
     // The twin: a command that a person types is that person's approval.
     env.write("skill/scripts/other.py", ADDS);
     let typed = Request::typed(&skill(&env), "other.py");
-    let decided = host.decide(&Policy::default(), typed).unwrap();
+    let decided = host.blocking().decide(&Policy::default(), typed).unwrap();
     assert_eq!(runs(&host, decided), "ran\n");
 }
 
@@ -273,7 +276,7 @@ fn any_change_in_the_skill_asks_again_and_names_what_changed() {
         assert_eq!(files, [(file.strip_prefix("skill/").unwrap(), how)]);
         let sources = change.sources.is_some();
         assert_eq!(sources, file.ends_with("main.py"), "{file}");
-        host.answer(&question.id, Answer::No).unwrap();
+        host.blocking().answer(&question.id, Answer::No).unwrap();
         // The twin: with the file restored, the old approval applies again.
         match before {
             Some(before) => drop(env.write(file, before)),
@@ -343,12 +346,15 @@ fn message_of(error: AnswerError) -> String {
 fn ad_6_answers_to_unknown_expired_and_answered_questions_are_distinguished() {
     let env = TestEnv::with_script(ADDS);
     let host = host(&env);
-    let unknown = host.answer("nobody\nasked", Answer::YesOnce).unwrap_err();
+    let unknown = host
+        .blocking()
+        .answer("nobody\nasked", Answer::YesOnce)
+        .unwrap_err();
     assert_eq!(message_of(unknown), "there is no question `nobody\\nasked`");
     let question = open(&host, &Policy::default(), request(&env, "main.py"));
     answered(&host, &question, Answer::YesOnce);
     for again in Answer::ALL {
-        let error = message_of(host.answer(&question.id, again).unwrap_err());
+        let error = message_of(host.blocking().answer(&question.id, again).unwrap_err());
         assert_eq!(
             error,
             format!("question `{}` is already answered", question.id)
@@ -358,7 +364,11 @@ fn ad_6_answers_to_unknown_expired_and_answered_questions_are_distinguished() {
     let late = expiring_host(&env);
     env.write("skill/new", "");
     let question = open(&late, &Policy::default(), request(&env, "main.py"));
-    let error = message_of(late.answer(&question.id, Answer::YesOnce).unwrap_err());
+    let error = message_of(
+        late.blocking()
+            .answer(&question.id, Answer::YesOnce)
+            .unwrap_err(),
+    );
     assert_eq!(error, format!("question `{}` has expired", question.id));
     assert_eq!(late.approvals().list().unwrap().len(), 1);
 }
@@ -379,7 +389,7 @@ fn ad_6_a_question_without_an_answer_in_time_is_refused_and_recorded() {
     let env = TestEnv::with_script(ADDS);
     let host = expiring_host(&env);
     open(&host, &Policy::default(), request(&env, "main.py"));
-    assert_eq!(host.questions().unwrap(), []);
+    assert_eq!(host.blocking().questions().unwrap(), []);
     let log = env.audit();
     assert_eq!(log[0]["event"], "refused");
     assert_eq!(
@@ -409,7 +419,10 @@ fn two_open_questions_are_answered_separately() {
     let first = open(&host, &policy, request(&env, "main.py"));
     let second = open(&host, &policy, request(&env, "main.py"));
     assert_ne!(first.id, second.id);
-    assert_eq!(host.questions().unwrap(), [*first.clone(), *second.clone()]);
+    assert_eq!(
+        host.blocking().questions().unwrap(),
+        [*first.clone(), *second.clone()]
+    );
     refusal(answered(&host, &second, Answer::No));
     assert_eq!(
         runs(&host, answered(&host, &first, Answer::YesOnce)),
@@ -425,7 +438,11 @@ fn questions_beyond_the_limit_of_open_ones_are_refused() {
     for _ in 1..256 {
         open(&host, &policy, request(&env, "main.py"));
     }
-    let refusal = refusal(host.decide(&policy, request(&env, "main.py")).unwrap());
+    let refusal = refusal(
+        host.blocking()
+            .decide(&policy, request(&env, "main.py"))
+            .unwrap(),
+    );
     assert_eq!(
         refusal.message,
         "`scripts/main.py` of skill `skill` was not approved: too many questions are open"
@@ -439,19 +456,23 @@ fn scripts_decided_together_share_one_question() {
     env.write("skill/scripts/b.py", "print('b')\n");
     let host = host(&env);
     let wanted = ["main.py", "nowhere.py", "b.py"].map(|name| request(&env, name));
-    let decisions = host.decide_all(&Policy::default(), wanted.into()).unwrap();
-    let [
-        Decision::Pending(first),
-        Decision::Refused(missing),
-        Decision::Pending(last),
-    ] = &decisions[..]
+    let batch = host
+        .blocking()
+        .decide_all(&Policy::default(), wanted.into());
+    let batch = batch.unwrap();
+    let ([(1, Decision::Refused(missing))], [asked]) = (&batch.decided[..], &batch.questions[..])
     else {
-        panic!("{decisions:?}")
+        panic!("{batch:?}")
     };
-    assert_eq!((first, missing.check), (last, Check::Script));
-    let scripts: Vec<&str> = first.scripts.iter().map(|s| s.script.as_str()).collect();
+    assert_eq!(
+        (missing.check, &asked.requests[..]),
+        (Check::Script, &[0, 2][..])
+    );
+    let scripts = asked.question.scripts.iter();
+    let scripts: Vec<&str> = scripts.map(|script| script.script.as_str()).collect();
     assert_eq!(scripts, ["scripts/main.py", "scripts/b.py"]);
-    let decided = host.answer(&first.id, Answer::YesOnce).unwrap().into_iter();
+    let answered = host.blocking().answer(&asked.question.id, Answer::YesOnce);
+    let decided = answered.unwrap().into_iter();
     let printed: Vec<String> = decided.map(|decision| runs(&host, decision)).collect();
     assert_eq!(printed, ["ran\n", "b\n"]);
     assert_eq!(host.approvals().list().unwrap().len(), 2);
@@ -474,7 +495,7 @@ fn a_session_name_with_control_characters_stays_on_one_line_of_the_log() {
         session: "c".repeat(1025),
         ..request(&env, "main.py")
     };
-    let refused = refusal(host.decide(&Policy::default(), endless).unwrap());
+    let refused = refusal(host.blocking().decide(&Policy::default(), endless).unwrap());
     assert_eq!(
         refused.message,
         "the name of the session is longer than 1024 bytes"
@@ -493,7 +514,9 @@ fn a_session_name_with_control_characters_stays_on_one_line_of_the_log() {
 
 /// The error of a host about its approvals, and its hint.
 fn approvals_error(env: &TestEnv) -> (String, String) {
-    let error = host(env).decide(&Policy::default(), request(env, "main.py"));
+    let error = host(env)
+        .blocking()
+        .decide(&Policy::default(), request(env, "main.py"));
     match error.unwrap_err() {
         Error::Approvals { why, hint, .. } => (why, hint.unwrap_or_default()),
         other => panic!("{other:?}"),
@@ -657,7 +680,9 @@ fn a_skill_too_large_to_hash_is_refused_with_the_reason() {
         let env = TestEnv::with_script(ADDS);
         make(&env);
         let host = host(&env);
-        let decision = host.decide(&Policy::default(), request(&env, "main.py"));
+        let decision = host
+            .blocking()
+            .decide(&Policy::default(), request(&env, "main.py"));
         let refusal = refusal(decision.unwrap());
         assert_eq!(
             (refusal.check, refusal.message, refusal.hint),
@@ -675,10 +700,13 @@ fn a_skill_too_large_to_hash_is_refused_with_the_reason() {
         assert_eq!(events(&env), ["refused"]);
         // What a person types, or the policy runs without asking, is not approved by hash.
         let typed = Request::typed(&skill(&env), "main.py");
-        let decision = host.decide(&Policy::default(), typed).unwrap();
+        let decision = host.blocking().decide(&Policy::default(), typed).unwrap();
         assert_eq!(runs(&host, decision), "ran\n");
         let never = policy("approval = \"never\"");
-        let decision = host.decide(&never, request(&env, "main.py")).unwrap();
+        let decision = host
+            .blocking()
+            .decide(&never, request(&env, "main.py"))
+            .unwrap();
         assert_eq!(runs(&host, decision), "ran\n");
     }
 }
@@ -688,6 +716,7 @@ fn an_expired_question_can_still_be_declined() {
     let host = expiring_host(&env);
     let question = open(&host, &Policy::default(), request(&env, "main.py"));
     let refused = host
+        .blocking()
         .decline(&question.id, "nobody answered in time")
         .unwrap();
     assert!(matches!(refused[..], [Decision::Refused(_)]), "{refused:?}");
@@ -700,9 +729,103 @@ fn a_yes_that_cannot_be_stored_is_recorded_as_a_refusal() {
     let question = open(&host, &Policy::default(), request(&env, "main.py"));
     // After the question was asked, a directory was created where the file should be.
     std::fs::create_dir_all(env.path("state/skillrun/approvals.db")).unwrap();
-    let error = host.answer(&question.id, Answer::YesOnce).unwrap_err();
+    let error = host
+        .blocking()
+        .answer(&question.id, Answer::YesOnce)
+        .unwrap_err();
     assert!(matches!(error, AnswerError::Host(Error::Approvals { .. })));
     assert_eq!(events(&env), ["approved", "refused"]);
+}
+
+/// A host whose log keeps the events in memory and fails at one write.
+fn host_failing_at(env: &TestEnv, fails: usize) -> (Host, Arc<Mutex<Vec<String>>>) {
+    let events = Arc::new(Mutex::new(Vec::new()));
+    let (written, count) = (Arc::clone(&events), AtomicUsize::new(0));
+    let audit = AuditLog::sink(move |line| {
+        if count.fetch_add(1, Ordering::SeqCst) == fails {
+            return Err(std::io::ErrorKind::StorageFull.into());
+        }
+        let line: serde_json::Value = serde_json::from_slice(line)?;
+        let event = format!("{} {}", line["event"], line["script"]).replace('"', "");
+        written.lock().unwrap().push(event);
+        Ok(())
+    });
+    let host = Host::new(Settings {
+        cache: shared_cache().join("skillrun"),
+        audit,
+        approvals: Approvals::file(env.path("approvals.db")),
+        protected: vec![],
+        slots: None,
+    });
+    (host, events)
+}
+
+fn an_answer_that_cannot_be_recorded_leaves_the_question_open() {
+    const A: &str = "scripts/a.py";
+    const B: &str = "scripts/b.py";
+    let line = |event: &str, script: &str| format!("{event} {script}");
+    let yes = || vec![line("approved", A), line("approved", B)];
+    let no = || vec![line("refused", A), line("refused", B)];
+    for (answer, fails, first, then) in [
+        (Answer::YesOnce, 0, vec![], yes()),
+        // The approval that is already recorded ends with a refusal.
+        (
+            Answer::YesOnce,
+            1,
+            vec![line("approved", A), line("refused", A)],
+            yes(),
+        ),
+        (Answer::No, 0, vec![], no()),
+        (Answer::No, 1, vec![line("refused", A)], no()),
+    ] {
+        let env = TestEnv::new();
+        env.write("skill/SKILL.md", "---\nname: skill\ndescription: d\n---\n");
+        for script in [A, B] {
+            env.write(&format!("skill/{script}"), "print('it ran')\n");
+        }
+        let (host, events) = host_failing_at(&env, fails);
+        let requests = vec![request(&env, "a.py"), request(&env, "b.py")];
+        let batch = host.blocking().decide_all(&Policy::default(), requests);
+        let [asked] = &batch.unwrap().questions[..] else {
+            panic!("not asked once")
+        };
+        let question = &asked.question;
+        let error = host.blocking().answer(&question.id, answer).unwrap_err();
+        assert!(
+            matches!(error, AnswerError::Host(Error::Audit { .. })),
+            "{error}"
+        );
+        assert_eq!(std::mem::take(&mut *events.lock().unwrap()), first);
+        // Nothing was approved, and the same question can be answered again.
+        assert_eq!(host.approvals().list().unwrap(), []);
+        assert_eq!(host.blocking().questions().unwrap(), [(**question).clone()]);
+        let decided = host.blocking().answer(&question.id, answer).unwrap();
+        let permitted = decided
+            .iter()
+            .filter(|one| matches!(one, Decision::Permitted(_)));
+        assert_eq!(permitted.count(), if answer == Answer::No { 0 } else { 2 });
+        assert_eq!(*events.lock().unwrap(), then);
+    }
+    // The same for a question that is declined, and for one that expires.
+    let env = TestEnv::with_script(ADDS);
+    let (host, events) = host_failing_at(&env, 0);
+    let question = open(&host, &Policy::default(), request(&env, "main.py"));
+    let error = host
+        .blocking()
+        .decline(&question.id, "nobody is there")
+        .unwrap_err();
+    assert!(
+        matches!(error, AnswerError::Host(Error::Audit { .. })),
+        "{error}"
+    );
+    assert_eq!(host.blocking().questions().unwrap(), [*question.clone()]);
+    host.blocking()
+        .decline(&question.id, "nobody is there")
+        .unwrap();
+    assert_eq!(
+        *events.lock().unwrap(),
+        [line("refused", "scripts/main.py")]
+    );
 }
 
 fn a_yes_is_recorded_with_what_it_approves() {

@@ -45,13 +45,19 @@ fn a_script_replaced_during_the_decision_never_runs_by_an_earlier_approval() {
             }
         });
         for _ in 0..150 {
-            match host.decide(&policy, request(&env, "main.py")).unwrap() {
+            match host
+                .blocking()
+                .decide(&policy, request(&env, "main.py"))
+                .unwrap()
+            {
                 Decision::Permitted(permit) => {
-                    assert_eq!(permit.script_hash(), good);
+                    assert_eq!(permit.plan().script_hash(), good);
                     permitted += 1;
                 }
                 Decision::Pending(question) => {
-                    host.decline(&question.id, "the test only asks").unwrap();
+                    host.blocking()
+                        .decline(&question.id, "the test only asks")
+                        .unwrap();
                     asked += 1;
                 }
                 // The script that was read and the one that was hashed differed.
@@ -62,7 +68,6 @@ fn a_script_replaced_during_the_decision_never_runs_by_an_earlier_approval() {
                     );
                     refused += 1;
                 }
-                other => panic!("{other:?}"),
             }
         }
         stop.store(true, Ordering::Relaxed);
@@ -109,6 +114,7 @@ fn a_skill_changed_between_the_yes_and_the_run_does_not_run() {
     assert_eq!(events(&env), ["approved", "refused"]);
     // Where no approval is needed, a skill may change freely.
     let Decision::Permitted(permit) = host
+        .blocking()
         .decide(&policy("approval = \"never\""), request(&env, "main.py"))
         .unwrap()
     else {
@@ -227,11 +233,10 @@ fn runs_in_different_workspaces_are_different_questions() {
         ..request(&env, "main.py")
     };
     let host = host(&env);
-    let decided = host.decide_all(&Policy::default(), vec![within("one"), within("two")]);
-    let asked = decided.unwrap().into_iter().map(|decision| match decision {
-        Decision::Pending(question) => question.workspace.unwrap(),
-        other => panic!("{other:?}"),
-    });
+    let requests = vec![within("one"), within("two")];
+    let batch = host.blocking().decide_all(&Policy::default(), requests);
+    let asked = batch.unwrap().questions.into_iter();
+    let asked = asked.map(|asked| asked.question.workspace.unwrap());
     assert_eq!(
         asked.collect::<Vec<_>>(),
         [env.text("one"), env.text("two")]

@@ -337,7 +337,7 @@ fn a_link_in_a_granted_directory_grants_nothing_outside_it() {
             grants: vec![format!("read:{}", env.text(path)).parse().unwrap()],
             ..skillrun::Request::typed(&skill, "main.py")
         };
-        match host.decide(&policy, request).unwrap() {
+        match host.blocking().decide(&policy, request).unwrap() {
             skillrun::Decision::Permitted(_) => assert!(granted, "{path}"),
             skillrun::Decision::Refused(refusal) => {
                 assert!(!granted, "{path}: {refusal}");

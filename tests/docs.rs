@@ -282,11 +282,10 @@ async fn example_of_embedding() -> Result<(), Box<dyn std::error::Error>> {
         workspace: Some(".".into()),
         ..Request::new(&skill, "count.py")
     };
-    match host.decide(&Policy::default(), request)? {
+    match host.decide(&Policy::default(), request).await? {
         Decision::Permitted(permit) => println!("{}", host.run(permit).await?.stdout),
         Decision::Pending(question) => ask(&question), // later: host.answer(&question.id, answer)
         Decision::Refused(refusal) => eprintln!("{refusal}"),
-        _ => {}
     }
     // The page shows what precedes.
     Ok(())

@@ -717,6 +717,7 @@ fn markers_after_the_first_thousand_are_refused() {
         Policy::parse("allow = [\"run:date\"]", Path::new("/")).unwrap(),
     );
     let Decision::Refused(refusal) = host(&env)
+        .blocking()
         .decide(&policy, markers[1000].request.clone())
         .unwrap()
     else {

@@ -277,7 +277,7 @@ fn decide(host: &Host, text: &str) -> Decision {
         session: "c".into(),
         ..marker(piece).request
     };
-    host.decide(&policy, request).unwrap()
+    host.blocking().decide(&policy, request).unwrap()
 }
 
 fn asks(host: &Host, text: &str) -> Option<Box<skillrun::Question>> {
@@ -302,7 +302,10 @@ fn an_approval_of_a_command_is_valid_for_its_arguments_only() {
         ("echo", "/usr/bin/echo")
     );
     assert_eq!(script.args, ["a", "b c"]);
-    let mut permitted = host.answer(&question.id, Answer::YesOnce).unwrap();
+    let mut permitted = host
+        .blocking()
+        .answer(&question.id, Answer::YesOnce)
+        .unwrap();
     let Some(Decision::Permitted(permit)) = permitted.pop() else {
         panic!()
     };
@@ -332,7 +335,9 @@ fn yes_in_session_to_a_command_is_valid_for_that_command_only() {
     let env = env();
     let host = host(&env);
     let question = asks(&host, "!{echo a}").unwrap();
-    host.answer(&question.id, Answer::YesInSession).unwrap();
+    host.blocking()
+        .answer(&question.id, Answer::YesInSession)
+        .unwrap();
     assert!(asks(&host, "!{echo b}").is_none());
     assert!(asks(&host, "!{date}").is_some());
     host.end_session("", "c");
@@ -342,10 +347,13 @@ fn yes_in_session_to_a_command_is_valid_for_that_command_only() {
         session: "c".into(),
         ..Request::new(&skill(&env), "main.py")
     };
-    let Decision::Pending(question) = host.decide(&Policy::default(), script).unwrap() else {
+    let Decision::Pending(question) = host.blocking().decide(&Policy::default(), script).unwrap()
+    else {
         panic!()
     };
-    host.answer(&question.id, Answer::YesInSession).unwrap();
+    host.blocking()
+        .answer(&question.id, Answer::YesInSession)
+        .unwrap();
     assert!(asks(&host, "!{echo b}").is_some());
 }
 
@@ -480,10 +488,17 @@ fn nothing_is_permitted_that_was_not_granted() {
                 Piece::Marker(marker) => marker,
             };
             whole.push_str(&marker.source);
-            match host.decide(&policy, marker.request.clone()).unwrap() {
+            match host
+                .blocking()
+                .decide(&policy, marker.request.clone())
+                .unwrap()
+            {
                 Decision::Permitted(permit) => {
                     permitted += 1;
-                    let what = (permit.skill().to_owned(), permit.script().to_owned());
+                    let what = (
+                        permit.plan().skill().to_owned(),
+                        permit.plan().script().to_owned(),
+                    );
                     let granted = [("", "echo"), ("skill", "scripts/main.py")]
                         .map(|(a, b)| (a.to_owned(), b.to_owned()));
                     assert!(granted.contains(&what), "{what:?} by {text:?}");

@@ -4,7 +4,7 @@ use crate::env::{SKILL_MD, TestEnv, shared_cache};
 use crate::setup;
 use skillrun::{
     Approvals, AuditLog, Check, Decision, Error, Host, Limits, Permit, Policy, Refusal, Request,
-    Settings, Skill,
+    RunError, Settings, Skill,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -49,14 +49,14 @@ pub(crate) fn skill(env: &TestEnv) -> Arc<Skill> {
 }
 
 pub(crate) fn permitted(host: &Host, policy: &Policy, request: Request) -> Permit {
-    match host.decide(policy, request).unwrap() {
+    match host.blocking().decide(policy, request).unwrap() {
         Decision::Permitted(permit) => permit,
         other => panic!("{other:?}"),
     }
 }
 
 fn refused(env: &TestEnv, policy: &Policy, request: Request) -> Refusal {
-    match host(env).decide(policy, request).unwrap() {
+    match host(env).blocking().decide(policy, request).unwrap() {
         Decision::Refused(refusal) => refusal,
         other => panic!("{other:?}"),
     }
@@ -82,7 +82,7 @@ fn run_after(steps: &str) -> (String, TestEnv) {
         &Policy::default(),
         Request::typed(&skill(&env), "main.py"),
     );
-    let decided = permit.script_hash().to_owned();
+    let decided = permit.plan().script_hash().to_owned();
     setup::prepare(env.root(), steps).unwrap();
     let printed = match block_on(host.run(permit)) {
         Ok(outcome) => outcome.stdout,
@@ -271,7 +271,10 @@ fn an_audit_sink_that_fails_stops_everything() {
     };
     let permit = permitted(&host, &Policy::default(), request);
     let error = block_on(host.run(permit)).unwrap_err();
-    assert!(matches!(error, Error::Audit { .. }), "{error}");
+    assert!(
+        matches!(error, RunError::Host(Error::Audit { .. })),
+        "{error}"
+    );
     assert!(!env.path("workspace/ran").exists());
 }
 
@@ -285,7 +288,7 @@ fn a_request_is_recorded_with_the_name_of_its_tenant() {
         ..Request::typed(&skill(&env), "main.py")
     };
     let permit = permitted(&host, &Policy::default(), request);
-    let run_id = permit.run_id().to_owned();
+    let run_id = permit.plan().run_id().to_owned();
     let outcome = block_on(host.run(permit)).unwrap();
     assert_eq!(outcome.run_id, run_id);
     for line in env.audit() {
@@ -311,7 +314,10 @@ fn a_skill_that_changes_after_its_digest_was_compared_does_not_run() {
     // Not the script itself, but a file that it could import.
     env.write("skill/scripts/sitecustomize.py", "print('evil')\n");
     match block_on(host.run(late)) {
-        Err(Error::Changed(what)) => assert_eq!(what, "`scripts/main.py` of skill `skill`"),
+        Err(RunError::Refused(refusal)) => assert_eq!(
+            refusal.message,
+            "`scripts/main.py` of skill `skill` did not run: its skill changed after it was checked"
+        ),
         other => panic!("{other:?}"),
     }
     let log = env.audit();

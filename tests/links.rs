@@ -393,13 +393,14 @@ fn a_replaced_link_is_not_what_was_approved() {
             follow: true,
             ..Request::new(&skill, "main.py")
         };
-        host.decide(&policy, request).unwrap()
+        host.blocking().decide(&policy, request).unwrap()
     };
     let Decision::Pending(question) = decide() else {
         panic!()
     };
     assert_eq!(question.grants, [format!("read:{}", env.text("one"))]);
-    host.answer(&question.id, skillrun::Answer::YesOnce)
+    host.blocking()
+        .answer(&question.id, skillrun::Answer::YesOnce)
         .unwrap();
     assert!(matches!(decide(), Decision::Permitted(_)));
     setup::prepare(env.root(), "remove link\nsymlink two link").unwrap();
@@ -420,7 +421,10 @@ fn the_library_refuses_a_linked_workspace_unless_links_are_allowed() {
         follow,
         ..Request::typed(&skill, "main.py")
     };
-    let Decision::Refused(refusal) = host.decide(&Policy::default(), request(false)).unwrap()
+    let Decision::Refused(refusal) = host
+        .blocking()
+        .decide(&Policy::default(), request(false))
+        .unwrap()
     else {
         panic!()
     };

@@ -87,7 +87,7 @@ fn fr_005_the_time_limit_is_thirty_seconds_unless_set_and_ends_a_run() {
     let env = TestEnv::with_script("while True: pass\n");
     let request = Request::typed(&skill(&env), "main.py");
     let permit = permitted(&host(&env), &Policy::default(), request);
-    assert_eq!(permit.limits().time.as_secs(), 30);
+    assert_eq!(permit.plan().limits().time.as_secs(), 30);
     let outcome = env.outcome(&["--timeout", "1s"]);
     assert_eq!(
         (&outcome["exit_code"], &outcome["timeout"]),
@@ -255,7 +255,7 @@ fn fr_013_the_time_limit_is_configured_in_the_policy() {
     ] {
         let policy = Policy::parse(text, env.root()).unwrap();
         let permit = permitted(&host(&env), &policy, request());
-        assert_eq!(permit.limits().time.as_secs(), seconds, "{text}");
+        assert_eq!(permit.plan().limits().time.as_secs(), seconds, "{text}");
     }
     for text in ["[limits]\ntime = \"0s\"", "[limits]\ntime = \"601s\""] {
         assert!(Policy::parse(text, Path::new("/")).is_err(), "{text}");

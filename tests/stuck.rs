@@ -6,7 +6,7 @@
 use crate::env::{SKILL_MD, TestEnv};
 use crate::library::{block_on, host_of, permitted, skill};
 use rustix::process::{Pid, Signal, kill_process};
-use skillrun::{Error, Limits, Live, Policy, Request, Status};
+use skillrun::{Error, Limits, Live, Policy, Request, RunError, Status};
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -270,7 +270,7 @@ fn a_guest_whose_call_returns_too_late_does_not_continue() {
         assert_eq!(outcome.stdout, "ready\n");
         let warning = WARNING.trim_start_matches("warning: ").trim_end();
         assert_eq!(outcome.warnings[0], warning);
-        let Err(Error::Sandbox(why)) = run(next, false, None) else {
+        let Err(RunError::Host(Error::Sandbox(why))) = run(next, false, None) else {
             panic!("it ran although no slot is free");
         };
         assert_eq!(why, "the limit of 1 runs stuck in host calls is reached");

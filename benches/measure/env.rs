@@ -107,7 +107,7 @@ pub(crate) fn hello(script: &str) -> &'static str {
 
 /// Decides and runs, as an embedding program does.
 pub(crate) async fn run(host: &Host, request: Request, live: Live) -> Result<Outcome> {
-    match host.decide(&Policy::default(), request)? {
+    match host.decide(&Policy::default(), request).await? {
         Decision::Permitted(permit) => Ok(host.run_live(permit, live).await?),
         other => Err(format!("not permitted: {other:?}").into()),
     }

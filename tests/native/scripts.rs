@@ -264,7 +264,7 @@ fn arguments_that_the_kernel_passes_to_no_program_are_refused() {
     let decide = |args: Vec<String>| {
         let mut request = Request::typed(&skill(&env), "main.sh");
         request.args = args;
-        match host.decide(&Policy::default(), request).unwrap() {
+        match host.blocking().decide(&Policy::default(), request).unwrap() {
             Decision::Permitted(permit) => block_on(host.run(permit)).unwrap().stdout,
             Decision::Refused(refusal) => refusal.to_string(),
             other => panic!("{other:?}"),

@@ -6,7 +6,7 @@ use crate::failure::{Failure, REFUSED, print_message};
 use crate::list::printable;
 use crate::own_file::{Access, OwnFile, Writable};
 use crate::paths;
-use skillrun::{Check, Found, Grant, Policy, Refusal, Request, RequestedBy, Skill, Target};
+use skillrun::{Check, Found, Grant, Policy, Refusal, Request, RequestedBy, Skill};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -138,15 +138,8 @@ pub(crate) fn recorded(failure: Failure, name: &str) -> Failure {
         message: failure.message.clone(),
         hint: None,
     };
-    let request = Request {
-        target: Target::Unresolved {
-            name: name.to_owned(),
-            refusal,
-        },
-        ..Request::command(name)
-    };
     let written = paths::host(&Policy::default(), &Skills::default())
-        .and_then(|host| Ok(host.decide(&Policy::default(), request)?));
+        .and_then(|host| Ok(host.blocking().record_refusal(name, &refusal)?));
     match written {
         Ok(_) => failure,
         Err(unwritten) => unwritten,

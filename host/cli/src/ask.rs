@@ -21,7 +21,10 @@ use answers::FileAnswer;
 use question::{all_arguments, diff, render};
 pub(crate) use sheet::Sheet;
 use sheet::Window;
-use skillrun::{Answer, AnswerError, Check, Decision, Host, Question, Refusal};
+use skillrun::{
+    Answer, AnswerError, Batch, BatchQuestion, Check, Decision, Host, Question, Refusal,
+};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -75,53 +78,50 @@ impl AnswerSource {
         }
     }
 
-    /// Answers every open decision. Decisions that share a question are answered together. Once the command is
+    /// Asks every question of a batch; returns a decision for each request, in their order. Once the command is
     /// [`stopped`], we ask nothing more and decline every open question.
-    pub(crate) fn answer_all(
-        &self,
-        host: &Host,
-        decisions: Vec<Decision>,
-    ) -> Result<Vec<Decision>, Failure> {
-        let mut settled = Vec::with_capacity(decisions.len());
-        let mut answered: Vec<(String, std::vec::IntoIter<Decision>)> = Vec::new();
-        for decision in decisions {
-            let Decision::Pending(question) = decision else {
-                settled.push(decision);
-                continue;
-            };
-            let known = answered.iter().position(|(id, _)| *id == question.id);
-            let at = match known {
-                Some(at) => at,
-                None => {
-                    let answers = self.answer(host, &question)?;
-                    answered.push((question.id.clone(), answers.into_iter()));
-                    answered.len() - 1
-                }
-            };
-            settled.extend(answered[at].1.next());
+    pub(crate) fn answer_all(&self, host: &Host, batch: Batch) -> Result<Vec<Decision>, Failure> {
+        let mut settled: BTreeMap<usize, Decision> = batch.decided.into_iter().collect();
+        for BatchQuestion { question, requests } in batch.questions {
+            let answers = self.answer(host, &question)?;
+            settled.extend(requests.into_iter().zip(answers));
         }
-        Ok(settled)
+        Ok(settled.into_values().collect())
+    }
+
+    /// Asks the question of one decision, if it is pending.
+    pub(crate) fn answer_one(&self, host: &Host, decision: Decision) -> Result<Decision, Failure> {
+        let Decision::Pending(question) = decision else {
+            return Ok(decision);
+        };
+        let answers = self.answer(host, &question)?;
+        Ok(answers
+            .into_iter()
+            .next()
+            .unwrap_or(Decision::Pending(question)))
     }
 
     fn answer(&self, host: &Host, question: &Question) -> Result<Vec<Decision>, Failure> {
         let mut hint = None;
         let decided = match self {
             Self::File(all) => match answers::find(all, question) {
-                Some(answer) => host.answer(&question.id, answer),
+                Some(answer) => host.blocking().answer(&question.id, answer),
                 None => {
                     hint = Some(NOT_IN_FILE_HINT);
-                    host.decline(&question.id, "the answers file does not answer it")
+                    host.blocking()
+                        .decline(&question.id, "the answers file does not answer it")
                 }
             },
-            Self::Person if stopped() => host.decline(&question.id, STOPPED_WHY),
+            Self::Person if stopped() => host.blocking().decline(&question.id, STOPPED_WHY),
             Self::Person => match Terminal::open() {
                 Some(mut terminal) => match ask(&mut terminal, question)? {
-                    Reply::Answer(answer) => host.answer(&question.id, answer),
-                    Reply::NoAnswer(why) => host.decline(&question.id, why),
+                    Reply::Answer(answer) => host.blocking().answer(&question.id, answer),
+                    Reply::NoAnswer(why) => host.blocking().decline(&question.id, why),
                 },
                 None => {
                     hint = Some(NO_TERMINAL_HINT);
-                    host.decline(&question.id, "there is no terminal to ask at")
+                    host.blocking()
+                        .decline(&question.id, "there is no terminal to ask at")
                 }
             },
         };

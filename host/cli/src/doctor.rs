@@ -191,10 +191,13 @@ async fn run_probe(host: &Host, probe: &Probe) -> Result<String, Failure> {
     std::fs::write(folder.path().join(probe.file), probe.source)?;
     let skill = Arc::new(Skill::load(folder.path())?);
     let request = Request::typed(&skill, probe.file);
-    let permit = match host.decide(&Policy::default(), request)? {
+    let permit = match host.decide(&Policy::default(), request).await? {
         Decision::Permitted(permit) => permit,
         Decision::Refused(refusal) => return Err(refusal.into()),
-        _ => return Err(Failure::host("the request still waits for an approval")),
+        // What a person types needs no other approval.
+        Decision::Pending(_) => {
+            return Err(Failure::host("the request still waits for an approval"));
+        }
     };
     let outcome = host.run(permit).await?;
     if !outcome.success {

@@ -192,32 +192,27 @@ impl Filter<'_> {
         let mut limits = rules.map_or_else(|_| Limits::default(), |rules| rules.limits());
         limits.output = limits.output.min(self.max_output);
         request.limits = Some(limits);
-        let decision = self.host.decide(&self.policy, request)?;
-        let decisions = {
+        let decision = self.host.blocking().decide(&self.policy, request)?;
+        let decision = {
             let _lock = lock(&self.runner.stderr_lock);
-            let decisions = self.asks.answer_all(self.host, vec![decision])?;
-            if !self.args.agent.quiet {
-                if decisions
-                    .iter()
-                    .any(|one| matches!(one, Decision::Refused(_)))
-                {
-                    output::finish_line();
-                }
-                report_refused(&decisions);
+            let decision = self.asks.answer_one(self.host, decision)?;
+            if let (Decision::Refused(_), false) = (&decision, self.args.agent.quiet) {
+                output::finish_line();
+                report_refused(std::slice::from_ref(&decision));
             }
-            decisions
+            decision
         };
-        match decisions.into_iter().next() {
-            Some(Decision::Permitted(permit)) => {
+        match decision {
+            Decision::Permitted(permit) => {
                 let waits = marker.kind == MarkerKind::Capture && !self.args.hand_back;
                 self.runner.run(marker, permit, waits)
             }
-            Some(Decision::Refused(refusal)) => {
+            Decision::Refused(refusal) => {
                 self.refused = true;
                 self.events.write(&marker, &Ran::Refused(refusal))?;
                 Ok(String::new())
             }
-            _ => Err(Failure::host("the request still waits for an approval")),
+            Decision::Pending(_) => Err(Failure::host("the request still waits for an approval")),
         }
     }
 }

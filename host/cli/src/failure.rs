@@ -1,7 +1,7 @@
 //! Errors of the command line: an exit code, a message and a hint.
 
 use serde_json::json;
-use skillrun::{Error, PolicyError, Refusal, SkillError, TrustError};
+use skillrun::{Error, PolicyError, Refusal, RunError, SkillError, TrustError};
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
@@ -120,6 +120,15 @@ impl From<Error> for Failure {
                 failure.hint("nothing ran; set XDG_STATE_HOME to another directory")
             }
             _ => failure,
+        }
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Refused(refusal) => refusal.into(),
+            RunError::Host(error) => error.into(),
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::ask::{self, report_refused};
 use crate::failure::{Failure, INTERRUPTED, NOT_FOUND, REFUSED, ignore_closed_pipe, report};
 use crate::{agent, interrupt, output, paths, runtimes};
 use serde_json::json;
-use skillrun::{Check, Decision, Error, Host, Live, Permit, Ran, Refusal, Request};
+use skillrun::{Decision, Host, Live, Permit, Ran, Request};
 use std::io::Write as _;
 use std::path::Path;
 
@@ -32,8 +32,8 @@ pub(crate) fn load(args: &Load) -> Result<u8, Failure> {
     let host: &'static Host = Box::leak(Box::new(host));
     interrupt::set_host(host);
     let asks = args.agent.answer_source(answers)?;
-    let decisions = host.decide_all(&policy, requests.collect())?;
-    let decisions = asks.answer_all(host, decisions)?;
+    let batch = host.blocking().decide_all(&policy, requests.collect())?;
+    let decisions = asks.answer_all(host, batch)?;
     if !args.agent.quiet {
         report_refused(&decisions);
     }
@@ -54,7 +54,9 @@ pub(crate) fn load(args: &Load) -> Result<u8, Failure> {
                     run_permitted(host, permit, args.agent.quiet).await?
                 }
                 Decision::Refused(refusal) => Ran::Refused(refusal),
-                _ => Ran::Failed("the request still waits for an approval".into()),
+                Decision::Pending(_) => {
+                    Ran::Failed("the request still waits for an approval".into())
+                }
             });
         }
         host.clean_up().await;
@@ -83,15 +85,7 @@ pub(crate) async fn run_permitted(
         ..Live::default()
     };
     runtimes::prepare_for(host, &permit, quiet).await?;
-    Ok(match host.run_live(permit, live).await {
-        Ok(outcome) => Ran::Ended(Box::new(outcome)),
-        Err(error @ Error::Changed(_)) => Ran::Refused(Refusal {
-            check: Check::Approval,
-            message: error.to_string(),
-            hint: None,
-        }),
-        Err(error) => Ran::Failed(error.to_string()),
-    })
+    Ok(host.run_live(permit, live).await.into())
 }
 
 /// Prints a text for the agent even if there is no skill, and returns the exit code of the failure.

@@ -54,10 +54,13 @@ pub(crate) fn run(args: Run) -> Result<u8, Failure> {
     // Dropping a host takes up to a tenth of the time of a short run. The end of the process frees everything at once.
     let host: &'static Host = Box::leak(Box::new(host));
     interrupt::set_host(host);
-    let permit = match host.decide(&policy, request)? {
+    let permit = match host.blocking().decide(&policy, request)? {
         Decision::Permitted(permit) => permit,
         Decision::Refused(refusal) => return Err(refusal.into()),
-        _ => return Err(Failure::host("the request still waits for an approval")),
+        // What a person types needs no other approval.
+        Decision::Pending(_) => {
+            return Err(Failure::host("the request still waits for an approval"));
+        }
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -409,7 +409,8 @@ mod tests {
         std::fs::write(folder.path().join("a.py"), "1").unwrap();
         let skill = Skill::load(folder.path()).unwrap();
         let content = Contents::default().of(&skill).unwrap();
-        let contains = |bytes| content.contains_file(Path::new("a.py"), &hex(&Sha256::digest(bytes)));
+        let contains =
+            |bytes| content.contains_file(Path::new("a.py"), &hex(&Sha256::digest(bytes)));
         assert_eq!(skill.digest(), Ok(format!("sha256:{}", content.hash())));
         assert!(contains("1"));
         // Other bytes were read, and the file was restored before it was hashed.

@@ -84,7 +84,7 @@ pub use error::{Error, RunError};
 pub use expand::{Expander, Marker, MarkerEvent, MarkerKind, Piece};
 pub use files::show as show_name;
 pub use grant::{Grant, GrantError};
-pub use host::{Batch, BatchQuestion, Host, Settings};
+pub use host::{Batch, BatchQuestion, Blocking, Host, Settings};
 pub use limits::{LimitError, Limits, parse_bytes, parse_duration, show_bytes, show_duration};
 pub use load::Load;
 pub use outcome::{

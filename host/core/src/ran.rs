@@ -1,8 +1,8 @@
 //! The result of something that an agent wanted to run. Never an error: the agent continues with it.
 
-use crate::refusal::Refusal;
 use crate::error::RunError;
 use crate::outcome::Outcome;
+use crate::refusal::Refusal;
 
 /// The result of something that an agent wanted to run.
 #[derive(Debug)]

@@ -1,9 +1,9 @@
 //! A request: what a caller wants to run.
 
-use crate::refusal::{Check, Refusal};
 use crate::grant::Grant;
 use crate::limits::Limits;
 use crate::policy::{EffectiveRules, Policy};
+use crate::refusal::{Check, Refusal};
 use crate::skill::Skill;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -51,7 +51,7 @@ static ASKED: LazyLock<(PathBuf, Box<Question>)> = LazyLock::new(|| {
     let skill = concat!(env!("CARGO_MANIFEST_DIR"), "/../../skills/word-count");
     let skill = Arc::new(Skill::load(skill).expect("an example of this repository"));
     let request = Request::new(&skill, "scripts/count.py");
-    match host.decide(&Policy::default(), request) {
+    match host.blocking().decide(&Policy::default(), request) {
         Ok(Decision::Pending(question)) => (folder.join("answers.json"), question),
         other => panic!("no question is open: {other:?}"),
     }

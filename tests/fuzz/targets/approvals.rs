@@ -37,8 +37,7 @@ static TEMPLATE: LazyLock<Template> = LazyLock::new(|| {
     let Decision::Pending(question) = decide(&host, &approved) else {
         panic!("no question is open");
     };
-    let answered = host
-        .answer(&question.id, Answer::YesOnce)
+    let answered = host.blocking().answer(&question.id, Answer::YesOnce)
         .expect("the approval is stored");
     assert!(matches!(answered[..], [Decision::Permitted(_)]));
     assert!(matches!(decide(&host, &approved), Decision::Permitted(_)));
@@ -66,7 +65,7 @@ fn skill(folder: &Path, name: &str, script: &str) -> Arc<Skill> {
 
 fn decide(host: &Host, skill: &Arc<Skill>) -> Decision {
     let request = Request::new(skill, "scripts/a.py");
-    host.decide(&Policy::default(), request)
+    host.blocking().decide(&Policy::default(), request)
         .expect("a decision")
 }
 
@@ -95,8 +94,8 @@ fuzz_target!(|data: &[u8]| {
         assert!(matches!(decide(host, approved), Decision::Permitted(_)));
     }
     let request = Request::new(other, "scripts/a.py");
-    match host.decide(&Policy::default(), request) {
-        Ok(Decision::Pending(question)) => drop(host.decline(&question.id, "enough")),
+    match host.blocking().decide(&Policy::default(), request) {
+        Ok(Decision::Pending(question)) => drop(host.blocking().decline(&question.id, "enough")),
         Ok(Decision::Permitted(_)) => panic!("a script that was not approved runs"),
         _ => {}
     }

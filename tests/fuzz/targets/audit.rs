@@ -41,7 +41,7 @@ static TEMPLATE: LazyLock<Template> = LazyLock::new(|| {
     let skill = Arc::new(Skill::load(skill).expect("an example of this repository"));
     for number in 0..LINES {
         let request = Request::new(&skill, format!("no-such-script-{number}"));
-        host.decide(&Policy::default(), request)
+        host.blocking().decide(&Policy::default(), request)
             .expect("a refusal is recorded");
     }
     let mut files: Vec<(String, Vec<u8>)> = Vec::new();

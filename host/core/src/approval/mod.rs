@@ -410,11 +410,7 @@ fn session_key(plan: &Plan) -> SessionKey {
         Checked::Script(script) => script.skill.path(),
         Checked::Command(command) => &command.program,
     };
-    (
-        plan.tenant.clone(),
-        plan.session.clone(),
-        path.to_owned(),
-    )
+    (plan.tenant.clone(), plan.session.clone(), path.to_owned())
 }
 
 fn workspace_of(plan: &Plan) -> Option<Grant> {

@@ -219,7 +219,9 @@ impl Question {
 impl Change {
     pub(super) fn since(last: LastApproval, content: &Content, plan: &Plan) -> Self {
         let before = last.source.and_then(|bytes| String::from_utf8(bytes).ok());
-        let now = plan.source().and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());
+        let now = plan
+            .source()
+            .and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());
         let grants = access(plan).into_iter();
         let files = content.files().changes_since(&last.files).into_iter();
         Self {

@@ -5,8 +5,8 @@
 //! of a skill can replace a command, and no path leads to a program.
 
 use super::scan::ParsedMarker;
-use crate::refusal::{Check, Refusal};
 use crate::files::show;
+use crate::refusal::{Check, Refusal};
 use crate::request::Target;
 use crate::skill::{Language, Skill};
 use std::sync::Arc;

@@ -182,6 +182,16 @@ impl Inner {
         }
     }
 
+    pub(super) fn record_refusal(&self, name: &str, refusal: &Refusal) -> Result<(), Error> {
+        let run_id = uuid::Uuid::now_v7().to_string();
+        let run = RunInfo {
+            run_id: &run_id,
+            script: name,
+            ..RunInfo::default()
+        };
+        self.audit.write(&Event::refused(run, &refusal.message))
+    }
+
     pub(super) fn questions(&self) -> Result<Vec<Question>, Error> {
         self.expire()?;
         Ok(self.approvals.pending())
@@ -212,7 +222,8 @@ impl Inner {
     /// Records that a plan was not approved.
     fn refuse(&self, plan: &Plan, why: &str, hint: &str) -> Result<Refusal, Error> {
         let message = format!("{} was not approved: {why}", plan.title());
-        self.audit.write(&Event::refused(run_info(plan), &message))?;
+        self.audit
+            .write(&Event::refused(run_info(plan), &message))?;
         Ok(Refusal::new(Check::Approval, message).hint(hint))
     }
 }

@@ -7,7 +7,7 @@ mod decide;
 mod run;
 
 use crate::approval::{Answer, AnswerError, Approvals, Question};
-use crate::audit::{AuditLog, Event, RunInfo};
+use crate::audit::{AuditLog, RunInfo};
 use crate::decision::{Decision, Permit};
 use crate::error::{Error, RunError};
 use crate::outcome::Outcome;
@@ -133,7 +133,7 @@ impl Host {
     /// Decides whether a request may run under a policy. A refusal is recorded.
     pub async fn decide(&self, policy: &Policy, request: Request) -> Result<Decision, Error> {
         let policy = policy.clone();
-        self.blocking(move |inner| inner.decide(&policy, request))
+        self.blocking_task(move |inner| inner.decide(&policy, request))
             .await
     }
 
@@ -145,7 +145,7 @@ impl Host {
         requests: Vec<Request>,
     ) -> Result<Batch, Error> {
         let policy = policy.clone();
-        self.blocking(move |inner| inner.decide_all(&policy, requests))
+        self.blocking_task(move |inner| inner.decide_all(&policy, requests))
             .await
     }
 
@@ -159,35 +159,32 @@ impl Host {
         answer: Answer,
     ) -> Result<Vec<Decision>, AnswerError> {
         let question = question.to_owned();
-        self.blocking(move |inner| inner.answer(&question, answer))
+        self.blocking_task(move |inner| inner.answer(&question, answer))
             .await
     }
 
     /// Closes a question with no because no person can be asked, or none answers; `why` is recorded.
     pub async fn decline(&self, question: &str, why: &str) -> Result<Vec<Decision>, AnswerError> {
         let (question, why) = (question.to_owned(), why.to_owned());
-        self.blocking(move |inner| inner.decline(&question, &why))
+        self.blocking_task(move |inner| inner.decline(&question, &why))
             .await
     }
 
     /// The open questions, the oldest first.
     pub async fn questions(&self) -> Result<Vec<Question>, Error> {
-        self.blocking(Inner::questions).await
+        self.blocking_task(Inner::questions).await
     }
 
     /// Records the refusal of something that never became a request; `name` is what was asked for.
     pub async fn record_refusal(&self, name: &str, refusal: &Refusal) -> Result<(), Error> {
-        let (name, message) = (name.to_owned(), refusal.message.clone());
-        self.blocking(move |inner| {
-            let run_id = uuid::Uuid::now_v7().to_string();
-            let run = RunInfo {
-                run_id: &run_id,
-                script: &name,
-                ..RunInfo::default()
-            };
-            inner.audit.write(&Event::refused(run, &message))
-        })
-        .await
+        let (name, refusal) = (name.to_owned(), refusal.clone());
+        self.blocking_task(move |inner| inner.record_refusal(&name, &refusal))
+            .await
+    }
+
+    /// The same calls for a thread that may block.
+    pub fn blocking(&self) -> Blocking<'_> {
+        Blocking(&self.inner)
     }
 
     /// Forgets what was approved for a session.
@@ -211,7 +208,7 @@ impl Host {
         let permit = Arc::new(permit);
         if permit.plan().content.is_some() {
             let permit = Arc::clone(&permit);
-            self.blocking(move |inner| inner.check_current(permit.plan()))
+            self.blocking_task(move |inner| inner.check_current(permit.plan()))
                 .await?;
         }
         Ok(self.inner.run(permit, live).await?)
@@ -272,7 +269,7 @@ impl Host {
     }
 
     /// Runs work that reads files or waits for other processes on a thread where it may block.
-    async fn blocking<T, E>(
+    async fn blocking_task<T, E>(
         &self,
         work: impl FnOnce(&Inner) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E>
@@ -286,6 +283,49 @@ impl Host {
             // The work is never cancelled, so it panicked.
             Err(error) => std::panic::resume_unwind(error.into_panic()),
         }
+    }
+}
+
+/// The calls of a [`Host`] that may block, for a program without a runtime and for threads that may block. Each does the
+/// same as the method of that name in [`Host`].
+#[derive(Clone, Copy)]
+pub struct Blocking<'a>(&'a Inner);
+
+impl std::fmt::Debug for Blocking<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Blocking").finish_non_exhaustive()
+    }
+}
+
+impl Blocking<'_> {
+    /// See [`Host::decide`].
+    pub fn decide(self, policy: &Policy, request: Request) -> Result<Decision, Error> {
+        self.0.decide(policy, request)
+    }
+
+    /// See [`Host::decide_all`].
+    pub fn decide_all(self, policy: &Policy, requests: Vec<Request>) -> Result<Batch, Error> {
+        self.0.decide_all(policy, requests)
+    }
+
+    /// See [`Host::answer`].
+    pub fn answer(self, question: &str, answer: Answer) -> Result<Vec<Decision>, AnswerError> {
+        self.0.answer(question, answer)
+    }
+
+    /// See [`Host::decline`].
+    pub fn decline(self, question: &str, why: &str) -> Result<Vec<Decision>, AnswerError> {
+        self.0.decline(question, why)
+    }
+
+    /// See [`Host::questions`].
+    pub fn questions(self) -> Result<Vec<Question>, Error> {
+        self.0.questions()
+    }
+
+    /// See [`Host::record_refusal`].
+    pub fn record_refusal(self, name: &str, refusal: &Refusal) -> Result<(), Error> {
+        self.0.record_refusal(name, refusal)
     }
 }
 

@@ -21,7 +21,8 @@ impl Inner {
         }
         let title = plan.title();
         let message = format!("{title} did not run: its skill changed after it was checked");
-        self.audit.write(&Event::refused(run_info(plan), &message))?;
+        self.audit
+            .write(&Event::refused(run_info(plan), &message))?;
         let refusal = Refusal::new(Check::Approval, message).hint("run it again");
         Err(RunError::Refused(refusal))
     }

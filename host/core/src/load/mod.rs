@@ -7,9 +7,9 @@
 mod envelope;
 mod references;
 
-use crate::refusal::{Check, Refusal};
 use crate::files::{self, ReadError};
 use crate::ran::Ran;
+use crate::refusal::{Check, Refusal};
 use crate::request::{Request, Target};
 use crate::skill::{Script, Skill};
 use envelope::{Envelope, cut};

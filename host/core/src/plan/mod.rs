@@ -225,7 +225,9 @@ impl Plan {
     /// The path at which it starts: the workspace, or else the skill's folder.
     pub(crate) fn directory(&self) -> Option<&str> {
         let workspace = self.workspace.as_ref();
-        workspace.map(|mount| mount.guest.as_str()).or(self.skill_base())
+        workspace
+            .map(|mount| mount.guest.as_str())
+            .or(self.skill_base())
     }
 
     /// Whether a person must approve it.

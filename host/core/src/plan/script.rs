@@ -124,12 +124,12 @@ pub(super) fn check_digest(
     };
     let path = show(&skill.path().display().to_string());
     let refuse = |message: String| Refusal::new(Check::Policy, message);
-    let content = contents.of(skill).and_then(|content| {
-        match content.contains_file(real, hash) {
+    let content = contents
+        .of(skill)
+        .and_then(|content| match content.contains_file(real, hash) {
             true => Ok(content),
             false => Err("the script changed in the meantime".to_owned()),
-        }
-    });
+        });
     let content = content.map_err(|why| {
         refuse(format!(
             "the skill in `{path}` cannot be compared with the digest in the policy's section `{section}`: {why}"

@@ -6,8 +6,8 @@
 //! trust a policy in the owner's name.
 
 use super::PolicyFile;
-use crate::hash::hex;
 use crate::files::{plain, show};
+use crate::hash::hex;
 use crate::ownership::{OtherWriter, other_writer};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};

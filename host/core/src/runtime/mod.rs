@@ -12,10 +12,10 @@ pub(crate) mod scratch;
 pub(crate) mod wasm;
 
 use crate::decision::Permit;
-use crate::plan::{Plan, RunsIn};
-use crate::refusal::Refusal;
 use crate::error::Error;
 use crate::outcome::{Isolation, Status, Usage};
+use crate::plan::{Plan, RunsIn};
+use crate::refusal::Refusal;
 use crate::request::Tier;
 use crate::skill::Language;
 use bytes::Bytes;

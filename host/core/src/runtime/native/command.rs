@@ -1,8 +1,8 @@
 //! The kernel's limits on a command line.
 
+use crate::limits::show_bytes;
 use crate::plan::Plan;
 use crate::refusal::{Check, Refusal};
-use crate::limits::show_bytes;
 use crate::runtime::environment::environment;
 use rustix::process::{Resource, getrlimit};
 

@@ -11,14 +11,14 @@ mod pump;
 
 use super::{BoxFuture, Ended, Live, Runtime};
 use crate::decision::Permit;
-use crate::plan::{Checked, Plan, RunsIn};
-use crate::refusal::{Check, Refusal};
 use crate::error::Error;
 use crate::files::{plain, show};
 use crate::grant::Grant;
 use crate::limits::{Limits, show_bytes, show_duration};
 use crate::outcome::{Enforcement, Isolation, LimitEnforcement, Status, Usage, signal_name};
+use crate::plan::{Checked, Plan, RunsIn};
 use crate::policy::NativeMode;
+use crate::refusal::{Check, Refusal};
 use crate::request::Tier;
 use crate::runtime::Stream;
 use crate::runtime::cache::Cache;

@@ -1,8 +1,8 @@
 //! What a native script sees of the file system in addition to the system's own directories.
 
-use crate::plan::{Checked, Mount, Plan};
 use crate::error::Error;
 use crate::files::{plain, show};
+use crate::plan::{Checked, Mount, Plan};
 use crate::runtime::protected::ProtectedPaths;
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 use skillrun_confine::{Backend, MountKind};

@@ -27,14 +27,14 @@ pub(crate) use typescript::Transpiler;
 
 use super::{BoxFuture, Ended, Live, Runtime, Stream};
 use crate::decision::Permit;
-use crate::plan::{Plan, RunsIn};
-use crate::refusal::Refusal;
 use crate::error::Error;
 use crate::files::plain;
-use crate::runtime::RuntimeState;
 use crate::limits::Limits;
 use crate::outcome::{Enforcement, Isolation, LimitEnforcement, Status, Usage};
+use crate::plan::{Plan, RunsIn};
+use crate::refusal::Refusal;
 use crate::request::Tier;
+use crate::runtime::RuntimeState;
 use crate::runtime::cache::Cache;
 use crate::runtime::output::{Kept, Output};
 use crate::runtime::scratch::Scratches;

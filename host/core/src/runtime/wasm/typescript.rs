@@ -13,8 +13,8 @@ use super::sandbox::SLICE;
 use super::settings;
 use crate::error::Error;
 use crate::files::show;
-use crate::runtime::RuntimeState;
 use crate::limits::show_bytes;
+use crate::runtime::RuntimeState;
 use crate::runtime::cache::Cache;
 use wasmtime::component::{
     Component, ComponentExportIndex, ComponentType, InstancePre, Lift, Linker, Lower,
