@@ -90,7 +90,7 @@ pub use load::Load;
 pub use outcome::{
     Enforcement, Isolation, LimitEnforcement, Outcome, Status, TRUNCATION_MARKER, Usage,
 };
-pub use plan::{Mount, Plan};
+pub use plan::{Mount, Plan, RunsIn};
 pub use policy::{
     ApprovalMode, EffectiveRules, NativeMode, Policy, PolicyError, PolicyFile, PolicyPart, Trust,
     TrustError, TrustedPolicies, TrustedPolicy,
@@ -99,7 +99,10 @@ pub use ran::Ran;
 pub use refusal::{Check, Refusal};
 pub use request::{Paths, Request, RequestedBy, Target, Tier};
 pub use runtime::native::NativeState;
-pub use runtime::{Chunk, Live, RuntimeState, Stream};
+pub use runtime::output::Output;
+pub use runtime::{
+    BoxFuture, Chunk, Ended, Live, RunContext, Runtime, RuntimeState, Stdin, Stream,
+};
 pub use skill::{
     AllowedTools, Found, FrontMatter, Language, Library, Script, Skill, SkillError, Skipped, Value,
 };

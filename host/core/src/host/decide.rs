@@ -88,7 +88,7 @@ impl Inner {
         let asked = request.clone();
         let mut planned = plan::plan(policy, request, run_id.clone(), self, contents);
         if let Ok(plan) = &planned
-            && let Err(refusal) = self.runtime(plan)?.can_enforce(plan)
+            && let Err(refusal) = self.registered(plan)?.runtime.can_enforce(plan)
         {
             planned = Err(refusal);
         }

@@ -17,6 +17,8 @@ use crate::refusal::Refusal;
 use crate::request::{Request, Tier};
 use crate::runtime::cache::Cache;
 use crate::runtime::native::{Native, NativeState};
+use crate::runtime::scratch::Scratches;
+use crate::runtime::slots::Slots;
 use crate::runtime::wasm::{Interpreter, Transpiler, Wasm};
 use crate::runtime::{Live, Runtime, RuntimeState};
 use crate::skill::Language;
@@ -53,12 +55,21 @@ pub struct Host {
 struct Inner {
     audit: AuditLog,
     approvals: Approvals,
-    python: Wasm,
-    javascript: Wasm,
+    /// The first that executes a language is used.
+    runtimes: Vec<Registered>,
+    python: Arc<Wasm>,
+    javascript: Arc<Wasm>,
     typescript: Arc<Transpiler>,
-    native: Native,
+    native: Arc<Native>,
+    scratches: Arc<Scratches>,
     /// Runs that are recorded as started and not as ended, by run id.
     running: Mutex<HashMap<String, Arc<Permit>>>,
+}
+
+/// A runtime and its slots.
+struct Registered {
+    runtime: Arc<dyn Runtime>,
+    slots: Slots,
 }
 
 impl std::fmt::Debug for Host {
@@ -90,6 +101,11 @@ pub struct BatchQuestion {
 impl Host {
     /// A host with these settings. Nothing is compiled or written yet.
     pub fn new(settings: Settings) -> Self {
+        Self::with_runtimes(settings, Vec::new())
+    }
+
+    /// A host that executes scripts in these runtimes too. One of them is preferred to ours if both execute a language.
+    pub fn with_runtimes(settings: Settings, runtimes: Vec<Arc<dyn Runtime>>) -> Self {
         let Settings {
             cache,
             audit,
@@ -117,14 +133,34 @@ impl Host {
             resident: 16 << 20,
             transpiler: Some(Arc::clone(&typescript)),
         };
+        let protected: Arc<[PathBuf]> = protected.into();
+        let wasm = |interpreter| {
+            let own = Slots::new(slots);
+            let (cache, protected) = (cache.clone(), Arc::clone(&protected));
+            let wasm = Wasm::new(interpreter, cache, protected, slots, own.stuck());
+            (Arc::new(wasm), own)
+        };
+        let (python, python_slots) = wasm(python);
+        let (javascript, javascript_slots) = wasm(javascript);
+        let native = Arc::new(Native::new(Arc::clone(&protected), cache, log, slots));
+        let register = |runtime: Arc<dyn Runtime>, slots| Registered { runtime, slots };
+        let added = runtimes.into_iter();
+        let added = added.map(|runtime| register(runtime, Slots::new(slots)));
+        let own: [Registered; 3] = [
+            register(Arc::clone(&python) as _, python_slots),
+            register(Arc::clone(&javascript) as _, javascript_slots),
+            register(Arc::clone(&native) as _, Slots::new(slots)),
+        ];
         Self {
             inner: Arc::new(Inner {
                 audit,
                 approvals,
-                python: Wasm::new(python, cache.clone(), protected.clone(), slots),
-                javascript: Wasm::new(javascript, cache.clone(), protected.clone(), slots),
+                runtimes: added.chain(own).collect(),
+                python,
+                javascript,
                 typescript,
-                native: Native::new(protected, cache, log, slots),
+                native,
+                scratches: Arc::new(Scratches::new()),
                 running: Mutex::default(),
             }),
         }
@@ -226,10 +262,7 @@ impl Host {
     ///
     /// For a process that is about to end without dropping its host.
     pub async fn clean_up(&self) -> Option<String> {
-        let [python, javascript, native] = self.inner.runtimes().map(Runtime::clean_up);
-        // At the same time, so that the wait is not three times as long.
-        let (python, javascript, native) = tokio::join!(python, javascript, native);
-        let failed = native.or(javascript).or(python);
+        let failed = self.inner.scratches.clean_up().await;
         failed.map(|why| format!("a scratch directory was not removed: {why}"))
     }
 
@@ -246,21 +279,22 @@ impl Host {
     /// but not stored.
     pub async fn prepare(&self) -> Result<Option<String>, Error> {
         let mut warning = self.inner.typescript.prepare().await?;
-        for runtime in self.inner.runtimes() {
-            warning = runtime.prepare().await?.or(warning);
+        for registered in &self.inner.runtimes {
+            warning = registered.runtime.prepare().await?.or(warning);
         }
         Ok(warning)
     }
 
     /// The name of the runtime that a permit needs, if it is not yet compiled for this machine.
     pub fn unprepared_for(&self, permit: &Permit) -> Result<Option<&'static str>, Error> {
-        let runtime = self.inner.runtime(permit.plan())?;
+        let runtime = &self.inner.registered(permit.plan())?.runtime;
         Ok((!runtime.is_prepared()?).then(|| runtime.name()))
     }
 
     /// Like [`Host::prepare`], for the runtime that a permit needs.
     pub async fn prepare_for(&self, permit: &Permit) -> Result<Option<String>, Error> {
-        self.inner.runtime(permit.plan())?.prepare().await
+        let registered = self.inner.registered(permit.plan())?;
+        registered.runtime.prepare().await
     }
 
     /// What this machine offers to native scripts; probed once.
@@ -330,14 +364,10 @@ impl Blocking<'_> {
 }
 
 impl Inner {
-    fn runtimes(&self) -> [&dyn Runtime; 3] {
-        [&self.python, &self.javascript, &self.native]
-    }
-
-    /// The runtime that a plan names.
-    fn runtime(&self, plan: &Plan) -> Result<&dyn Runtime, Error> {
-        let mut runtimes = self.runtimes().into_iter();
-        let found = runtimes.find(|runtime| runtime.name() == plan.runtime);
+    /// The runtime that a plan names, with its slots.
+    fn registered(&self, plan: &Plan) -> Result<&Registered, Error> {
+        let mut all = self.runtimes.iter();
+        let found = all.find(|registered| registered.runtime.name() == plan.runtime);
         found.ok_or_else(|| Error::Sandbox(format!("there is no runtime `{}`", plan.runtime)))
     }
 
@@ -348,7 +378,7 @@ impl Inner {
 
 impl Runtimes for Inner {
     fn find(&self, language: Language, tier: Tier) -> (&'static str, RunsIn) {
-        let runtimes = self.runtimes().into_iter();
+        let runtimes = self.runtimes.iter().map(|registered| &registered.runtime);
         let mut found = runtimes.map(|runtime| (runtime.name(), runtime.runs(language, tier)));
         let found = found.find(|(_, runs)| *runs != RunsIn::Nowhere);
         found.unwrap_or((self.native.name(), RunsIn::Nowhere))

@@ -8,8 +8,8 @@ use crate::files::show;
 use crate::outcome::{Outcome, Status, signal_name};
 use crate::plan::Plan;
 use crate::refusal::{Check, Refusal};
-use crate::runtime::output::Kept;
-use crate::runtime::{Ended, Live};
+use crate::runtime::output::{Kept, Output};
+use crate::runtime::{Ended, Live, RunContext, Stream};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ impl Inner {
 
     pub(super) async fn run(&self, permit: Arc<Permit>, live: Live) -> Result<Outcome, Error> {
         let plan = permit.plan();
-        let runtime = self.runtime(plan)?;
+        let registered = self.registered(plan)?;
         self.audit.write(&Event::started(run_info(plan)))?;
         let id = plan.run_id.clone();
         self.running().insert(id, Arc::clone(&permit));
@@ -37,8 +37,31 @@ impl Inner {
             host: self,
             permit: &permit,
         };
-        let ended = runtime.run(&permit, live).await?;
-        let mut outcome = outcome(plan, ended);
+        let Live {
+            stdin,
+            output,
+            mut stop,
+        } = live;
+        let limit = plan.limits.output;
+        let stdout = Output::new(Stream::Stdout, limit, output.clone());
+        let stderr = Output::new(Stream::Stderr, limit, output);
+        let runtime = &registered.runtime;
+        let ended = match registered.slots.take(&mut stop).await? {
+            None => Ended::cancelled_before_start(runtime.isolation()),
+            Some(slot) => {
+                let context = RunContext {
+                    stdin,
+                    stdout: stdout.clone(),
+                    stderr: stderr.clone(),
+                    stop,
+                    scratch: self.scratches.scratch(),
+                    slot,
+                };
+                runtime.run(Arc::clone(&permit), context).await?
+            }
+        };
+        // Nothing of the run may write any more, even if its thread was abandoned.
+        let mut outcome = outcome(plan, ended, stdout.close(), stderr.close());
         let finished = Event::finished(run_info(plan), &outcome);
         if running.ended()
             && let Err(error) = self.audit.write(&finished)
@@ -81,13 +104,11 @@ impl Drop for Running<'_> {
     }
 }
 
-fn outcome(plan: &Plan, ended: Ended) -> Outcome {
+fn outcome(plan: &Plan, ended: Ended, stdout: Kept, stderr: Kept) -> Outcome {
     let Ended {
         status,
         exit_code,
         signal,
-        stdout,
-        stderr,
         time,
         usage,
         isolation,

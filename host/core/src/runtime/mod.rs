@@ -9,6 +9,7 @@ pub(crate) mod native;
 pub(crate) mod output;
 pub(crate) mod protected;
 pub(crate) mod scratch;
+pub(crate) mod slots;
 pub(crate) mod wasm;
 
 use crate::decision::Permit;
@@ -19,20 +20,23 @@ use crate::refusal::Refusal;
 use crate::request::Tier;
 use crate::skill::Language;
 use bytes::Bytes;
-use output::Kept;
+use output::Output;
+use scratch::Scratch;
+use slots::Slot;
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncRead;
 use tokio::sync::mpsc;
 
 /// A future that a runtime can store.
-pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// What executes scripts.
-pub(crate) trait Runtime: Send + Sync {
-    /// The name in outcomes and listings.
+/// What executes scripts. The host decides, records, counts slots and removes scratch directories; a runtime only runs.
+pub trait Runtime: Send + Sync {
+    /// The name in outcomes and listings; no two runtimes of a host share one.
     fn name(&self) -> &'static str;
     /// Whether it executes scripts of `language` if `tier` was requested.
     fn runs(&self, language: Language, tier: Tier) -> RunsIn;
@@ -40,16 +44,55 @@ pub(crate) trait Runtime: Send + Sync {
     /// assumed.
     fn can_enforce(&self, plan: &Plan) -> Result<(), Refusal>;
     /// Whether it can run scripts immediately.
-    fn is_prepared(&self) -> Result<bool, Error>;
+    fn is_prepared(&self) -> Result<bool, Error> {
+        Ok(true)
+    }
     /// Does the slow work that is needed once on a machine; returns a warning if the runtime can be used but not
     /// stored.
-    fn prepare(&self) -> BoxFuture<'_, Result<Option<String>, Error>>;
+    fn prepare(&self) -> BoxFuture<'_, Result<Option<String>, Error>> {
+        Box::pin(async { Ok(None) })
+    }
+    /// The isolation of every run that it starts, as far as that is known before.
+    fn isolation(&self) -> Isolation;
     /// Runs the script; returns when it has ended and can touch nothing any more.
-    fn run<'a>(&'a self, permit: &'a Permit, live: Live) -> BoxFuture<'a, Result<Ended, Error>>;
-    /// Waits for a limited time until everything that finished runs left behind is removed; returns why something could
-    /// not be removed.
-    fn clean_up(&self) -> BoxFuture<'_, Option<String>>;
+    fn run<'a>(
+        &'a self,
+        permit: Arc<Permit>,
+        context: RunContext,
+    ) -> BoxFuture<'a, Result<Ended, Error>>;
 }
+
+/// What the host gives to a run besides its permit.
+pub struct RunContext {
+    /// The script's standard input, if the request has no `input`.
+    pub stdin: Option<Stdin>,
+    /// Its standard output.
+    pub stdout: Output,
+    /// Its standard error.
+    pub stderr: Output,
+    /// Stops the script when it resolves; the status is then `cancelled`.
+    pub stop: Option<BoxFuture<'static, ()>>,
+    /// Its private directory.
+    pub(crate) scratch: Scratch,
+    /// Frees the slot when it is dropped: not before everything of the run is freed.
+    pub(crate) slot: Slot,
+}
+
+impl RunContext {
+    /// Opens the run's private directory, which is removed after the run. It is made when this is first called.
+    pub fn scratch(&self) -> std::io::Result<std::os::fd::OwnedFd> {
+        self.scratch.open()
+    }
+}
+
+impl std::fmt::Debug for RunContext {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RunContext").finish_non_exhaustive()
+    }
+}
+
+/// A script's standard input.
+pub type Stdin = Box<dyn AsyncRead + Send + Sync + Unpin>;
 
 /// The state of a runtime on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -71,7 +114,7 @@ pub struct RuntimeState {
 pub struct Live {
     /// The script's standard input, if the request has no `input`. Without either, the script reads end of file
     /// immediately.
-    pub stdin: Option<Box<dyn AsyncRead + Send + Sync + Unpin>>,
+    pub stdin: Option<Stdin>,
     /// Receives the output as it is written. If the channel is full, the script waits; if the receiver was dropped,
     /// the script sees a closed pipe.
     pub output: Option<mpsc::Sender<Chunk>>,
@@ -103,16 +146,36 @@ pub enum Stream {
     Stderr,
 }
 
-/// How a script ended and what it left.
-pub(crate) struct Ended {
-    pub(crate) status: Status,
-    pub(crate) exit_code: i32,
+/// How a script ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// How it ended.
+    pub status: Status,
+    /// Its exit code, or what stands for it in the outcome.
+    pub exit_code: i32,
     /// The number of the signal that ended it, if one did.
-    pub(crate) signal: Option<i32>,
-    pub(crate) stdout: Kept,
-    pub(crate) stderr: Kept,
-    pub(crate) time: Duration,
-    pub(crate) usage: Usage,
-    pub(crate) isolation: Isolation,
-    pub(crate) warnings: Vec<String>,
+    pub signal: Option<i32>,
+    /// From its first instruction to its last.
+    pub time: Duration,
+    /// What it used.
+    pub usage: Usage,
+    /// What was enforced.
+    pub isolation: Isolation,
+    /// What its reader should know.
+    pub warnings: Vec<String>,
+}
+
+impl Ended {
+    /// The end of a run that was stopped before it started.
+    pub(crate) fn cancelled_before_start(isolation: Isolation) -> Self {
+        Self {
+            status: Status::Cancelled,
+            exit_code: 130,
+            signal: None,
+            time: Duration::ZERO,
+            usage: Usage::default(),
+            isolation,
+            warnings: Vec::new(),
+        }
+    }
 }

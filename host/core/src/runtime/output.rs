@@ -26,7 +26,7 @@ pub(crate) struct Kept {
 
 /// One output stream of a script.
 #[derive(Clone)]
-pub(crate) struct Output {
+pub struct Output {
     shared: Arc<Mutex<Shared>>,
     limit: u64,
     stream: Stream,
@@ -51,6 +51,12 @@ impl Shared {
     }
 }
 
+impl std::fmt::Debug for Output {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Output").finish_non_exhaustive()
+    }
+}
+
 impl Output {
     pub(crate) fn new(stream: Stream, limit: u64, sink: Option<mpsc::Sender<Chunk>>) -> Self {
         let shared = Shared {
@@ -62,11 +68,6 @@ impl Output {
             limit,
             stream,
         }
-    }
-
-    /// Takes what was kept so far.
-    pub(crate) fn take(&self) -> Kept {
-        std::mem::take(&mut self.lock().kept)
     }
 
     /// Takes what was kept, and drops everything written after that: for a writer that we no longer wait for.
@@ -96,7 +97,7 @@ impl Output {
     }
 
     /// Counts, keeps and passes on; waits while the queue is full. Returns whether the reader still wants output.
-    pub(crate) async fn write(&self, bytes: Bytes) -> bool {
+    pub async fn write(&self, bytes: Bytes) -> bool {
         let (kept, Some(sink)) = (self.keep(bytes), self.sink()) else {
             return true;
         };
@@ -241,7 +242,7 @@ mod tests {
         for text in ["abc", "def", "ghi"] {
             assert!(write(&output, text).is_ok());
         }
-        let kept = output.take();
+        let kept = output.close();
         assert_eq!(kept.bytes, b"abcde[... output truncated ...]");
         assert_eq!((kept.total, kept.truncated), (9, true));
     }
@@ -250,7 +251,7 @@ mod tests {
     fn output_of_exactly_the_limit_is_not_truncated() {
         let output = Output::new(Stream::Stdout, 6, None);
         assert!(write(&output, "abcdef").is_ok());
-        let kept = output.take();
+        let kept = output.close();
         assert_eq!(
             (kept.bytes.as_slice(), kept.total, kept.truncated),
             (&b"abcdef"[..], 6, false)

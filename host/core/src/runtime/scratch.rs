@@ -81,8 +81,17 @@ impl Scratches {
         }
     }
 
+    /// A private directory for one run. It is made when it is first used.
+    pub(crate) fn scratch(self: &Arc<Self>) -> Scratch {
+        Scratch {
+            owner: Arc::clone(self),
+            removal: Mutex::new(None),
+            ended: false,
+        }
+    }
+
     /// Makes a private directory.
-    pub(crate) fn make(&self) -> io::Result<Scratch> {
+    fn make(&self) -> io::Result<Removal> {
         for _ in 0..MAX_ATTEMPTS {
             let made = tempfile::Builder::new()
                 .prefix(NAME)
@@ -93,10 +102,7 @@ impl Scratches {
             self.remover.get_or_init(|| self.start(made.parent()?));
             // Another process may see it before it is locked and mistake it for an orphan.
             if let Some(removal) = Removal::lock(made)? {
-                return Ok(Scratch {
-                    shared: Arc::clone(&self.shared),
-                    removal: Some(removal),
-                });
+                return Ok(removal);
             }
         }
         Err(io::Error::other(
@@ -232,50 +238,77 @@ impl Drop for Remover {
     }
 }
 
-/// A private directory. Dropping it removes the directory with everything in it.
+/// The private directory of one run. Dropping it removes the directory with everything in it: a few entries immediately,
+/// more of them in the background. [`Scratches::clean_up`] reports if that fails.
 pub(crate) struct Scratch {
-    shared: Arc<Shared>,
-    removal: Option<Removal>,
+    owner: Arc<Scratches>,
+    /// The directory, once it was used.
+    removal: Mutex<Option<Removal>>,
+    /// Whether [`Scratches::clean_up`] waits for it.
+    ended: bool,
 }
 
 impl Scratch {
-    pub(crate) fn path(&self) -> &Path {
-        self.removal
-            .as_ref()
-            .map_or(Path::new(""), |removal| &removal.top)
+    /// The path of the directory. It may lead elsewhere by now: a script that can write the parent directory can put a
+    /// link there.
+    pub(crate) fn path(&self) -> io::Result<PathBuf> {
+        self.with(|removal| Ok(removal.top.clone()))
     }
 
-    /// Opens the directory that was made. Its path may lead elsewhere by now: a script that can write the
-    /// parent directory can put a link there.
+    /// Opens the directory that was made, wherever its path leads by now.
     pub(crate) fn open(&self) -> io::Result<OwnedFd> {
-        match &self.removal {
-            Some(removal) => open(&removal.dir, "."),
+        self.with(|removal| open(&removal.dir, "."))
+    }
+
+    /// Calls `work` with the directory, which is made before if necessary.
+    fn with<T>(&self, work: impl FnOnce(&Removal) -> io::Result<T>) -> io::Result<T> {
+        let mut removal = self.removal.lock().unwrap_or_else(PoisonError::into_inner);
+        if removal.is_none() {
+            *removal = Some(self.owner.make()?);
+        }
+        match &*removal {
+            Some(removal) => work(removal),
             None => Err(Errno::NOENT.into()),
         }
     }
 
-    /// Removes the directory immediately if it has few entries, and otherwise queues it for the remover. Returns the
-    /// removal if the queue is full.
-    pub(crate) fn remove_or_queue(mut self) -> io::Result<Option<Removal>> {
-        self.start_removal()
+    /// Marks the run as ended: from now on, [`Scratches::clean_up`] waits until this is dropped.
+    pub(crate) fn set_ended(&mut self) {
+        if !self.ended {
+            self.ended = true;
+            let state = &self.owner.shared.state;
+            state.send_modify(|state| state.queued += 1);
+        }
     }
 
-    fn start_removal(&mut self) -> io::Result<Option<Removal>> {
-        let Some(mut removal) = self.removal.take() else {
-            return Ok(None);
+    fn remove(&mut self) -> io::Result<()> {
+        let removal = self.removal.get_mut();
+        let removal = removal.unwrap_or_else(PoisonError::into_inner).take();
+        let Some(mut removal) = removal else {
+            return Ok(());
         };
-        match removal.remove_up_to(MAX_INLINE)? {
-            true => Ok(None),
-            false => Ok(self.shared.enqueue(removal)),
+        if removal.remove_up_to(MAX_INLINE)? {
+            return Ok(());
+        }
+        match self.owner.shared.enqueue(removal) {
+            // The queue of removals is full. This run removes its own directory and keeps its slot until then, so that
+            // later runs wait and the number of directories stays bounded.
+            Some(removal) => removal.finish(),
+            None => Ok(()),
         }
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        if let Ok(Some(removal)) = self.start_removal() {
-            let _ = removal.finish();
-        }
+        let removed = self.remove();
+        self.owner.shared.state.send_if_modified(|state| {
+            if let Err(error) = &removed {
+                state.failed = Some(crate::files::plain(error));
+            }
+            state.queued -= usize::from(self.ended);
+            true
+        });
     }
 }
 
@@ -505,29 +538,27 @@ mod tests {
     fn a_link_that_replaces_the_directory_is_not_followed() {
         let elsewhere = tempfile::tempdir().unwrap();
         fs::write(elsewhere.path().join("secret"), "").unwrap();
-        let scratches = Scratches::new();
-        let scratch = scratches.make().unwrap();
-        fs::write(scratch.path().join("own"), "").unwrap();
+        let scratch = Arc::new(Scratches::new()).scratch();
+        fs::write(scratch.path().unwrap().join("own"), "").unwrap();
         let moved = elsewhere.path().with_extension("moved");
-        fs::rename(scratch.path(), &moved).unwrap();
-        std::os::unix::fs::symlink(elsewhere.path(), scratch.path()).unwrap();
+        fs::rename(scratch.path().unwrap(), &moved).unwrap();
+        std::os::unix::fs::symlink(elsewhere.path(), scratch.path().unwrap()).unwrap();
         let opened = Dir::read_from(scratch.open().unwrap()).unwrap();
         let names = opened.map(|entry| entry.unwrap().file_name().to_owned());
         let names: Vec<CString> = names
             .filter(|name| !name.to_bytes().starts_with(b"."))
             .collect();
         assert_eq!(names, [c"own".to_owned()]);
-        fs::remove_file(scratch.path()).unwrap();
-        fs::rename(&moved, scratch.path()).unwrap();
+        fs::remove_file(scratch.path().unwrap()).unwrap();
+        fs::rename(&moved, scratch.path().unwrap()).unwrap();
     }
 
     #[test]
     fn a_tree_of_any_depth_is_removed_and_the_targets_of_its_links_are_not() {
         let kept = tempfile::tempdir().unwrap();
         fs::write(kept.path().join("a"), "a").unwrap();
-        let scratches = Scratches::new();
-        let mut scratch = scratches.make().unwrap();
-        let top = scratch.path().to_owned();
+        let scratch = Arc::new(Scratches::new()).scratch();
+        let top = scratch.path().unwrap();
         for chain in 0..8 {
             let mut path = top.join(format!("c{chain}"));
             fs::create_dir(&path).unwrap();
@@ -542,7 +573,7 @@ mod tests {
             }
         }
         // On a thread with a small stack, which recursion would overflow.
-        let removal = scratch.removal.take().unwrap();
+        let removal = scratch.removal.lock().unwrap().take().unwrap();
         let remove = std::thread::Builder::new().stack_size(64 * 1024);
         let removed = remove.spawn(move || removal.finish()).unwrap().join();
         assert!(removed.unwrap().is_ok());
@@ -551,8 +582,8 @@ mod tests {
 
     #[test]
     fn a_directory_that_denies_its_owner_access_is_removed() {
-        let scratch = Scratches::new().make().unwrap();
-        let top = scratch.path().to_owned();
+        let scratch = Arc::new(Scratches::new()).scratch();
+        let top = scratch.path().unwrap();
         for mode in [0o000, 0o111, 0o333, 0o555] {
             let inner = top.join(format!("{mode:o}"));
             fs::create_dir_all(inner.join("below")).unwrap();
@@ -565,21 +596,45 @@ mod tests {
     }
 
     /// A scratch directory with this number of entries.
-    fn filled(scratches: &Scratches, entries: usize) -> Scratch {
-        let scratch = scratches.make().unwrap();
+    fn filled(scratches: &Arc<Scratches>, entries: usize) -> Scratch {
+        let scratch = scratches.scratch();
         for n in 0..entries {
-            fs::create_dir(scratch.path().join(n.to_string())).unwrap();
+            fs::create_dir(scratch.path().unwrap().join(n.to_string())).unwrap();
         }
         scratch
     }
 
     /// Scratches without a remover thread, and their queue.
-    fn without_remover(capacity: usize) -> (Scratches, Receiver<Queued>) {
+    fn without_remover(capacity: usize) -> (Arc<Scratches>, Receiver<Queued>) {
         let scratches = Scratches::new();
         assert!(scratches.remover.set(None).is_ok());
         let (sender, queue) = sync_channel(capacity);
         *scratches.shared.queue() = Some(sender);
-        (scratches, queue)
+        (Arc::new(scratches), queue)
+    }
+
+    #[test]
+    fn a_directory_that_is_never_used_is_never_made() {
+        let scratches = Arc::new(Scratches::new());
+        let scratch = scratches.scratch();
+        assert!(scratch.removal.lock().unwrap().is_none());
+        assert!(scratch.path().unwrap().is_dir());
+        drop((scratch, scratches.scratch()));
+    }
+
+    #[test]
+    fn cleaning_up_waits_for_runs_that_have_ended_and_reports_what_failed() {
+        let scratches = Arc::new(Scratches::new());
+        let mut ended = scratches.scratch();
+        let _running = scratches.scratch();
+        ended.set_ended();
+        ended.set_ended();
+        assert_eq!(scratches.shared.state.borrow().queued, 1);
+        // Another process replaced it: what was made cannot be removed by its name.
+        let top = ended.path().unwrap();
+        fs::remove_dir(&top).unwrap();
+        drop(ended);
+        assert_eq!(scratches.shared.state.borrow().queued, 0);
     }
 
     #[test]
@@ -587,9 +642,9 @@ mod tests {
         let (scratches, queue) = without_remover(1);
         let few = filled(&scratches, MAX_INLINE - 1);
         let many = filled(&scratches, 10 * MAX_INLINE);
-        let (gone, there) = (few.path().to_owned(), many.path().to_owned());
-        assert!(few.remove_or_queue().unwrap().is_none() && !gone.exists());
-        assert!(many.remove_or_queue().unwrap().is_none() && there.exists());
+        let (gone, there) = (few.path().unwrap(), many.path().unwrap());
+        drop((few, many));
+        assert!(!gone.exists() && there.exists());
         let mut queued = queue.recv().unwrap();
         assert!(queued.removal.take().unwrap().finish().is_ok());
         assert!(!there.exists());
@@ -598,14 +653,8 @@ mod tests {
     #[test]
     fn a_run_removes_its_own_directory_if_the_queue_is_full() {
         let (scratches, queue) = without_remover(1);
-        let mut all: Vec<_> = (0..3)
-            .map(|_| filled(&scratches, 10 * MAX_INLINE))
-            .collect();
-        let tops: Vec<_> = all.iter().map(|one| one.path().to_owned()).collect();
-        assert!(all.remove(0).remove_or_queue().unwrap().is_none());
-        let back = all.remove(0).remove_or_queue().unwrap().unwrap();
-        assert!(back.finish().is_ok());
-        // A run that is dropped removes its own as well: nothing can wait for it.
+        let all = [(); 3].map(|()| filled(&scratches, 10 * MAX_INLINE));
+        let tops: Vec<_> = all.iter().map(|one| one.path().unwrap()).collect();
         drop(all);
         assert_eq!(scratches.shared.state.borrow().queued, 1);
         let there: Vec<_> = tops.iter().map(|top| top.exists()).collect();
@@ -623,11 +672,11 @@ mod tests {
 
     #[test]
     fn cleaning_up_and_dropping_wait_until_everything_is_removed() {
-        let scratches = Scratches::new();
+        let scratches = Arc::new(Scratches::new());
         let leave = || {
             let scratch = filled(&scratches, 10 * MAX_INLINE);
-            let top = scratch.path().to_owned();
-            assert!(scratch.remove_or_queue().unwrap().is_none());
+            let top = scratch.path().unwrap();
+            drop(scratch);
             top
         };
         let tops = [leave(), leave(), leave()];
@@ -645,10 +694,10 @@ mod tests {
     #[test]
     fn cleaning_up_ends_at_its_timeout_and_the_next_process_removes_the_rest() {
         let (mut scratches, queue) = without_remover(1);
-        scratches.clean_up_timeout = Duration::ZERO;
+        Arc::get_mut(&mut scratches).unwrap().clean_up_timeout = Duration::ZERO;
         let scratch = filled(&scratches, 10 * MAX_INLINE);
-        let top = scratch.path().to_owned();
-        assert!(scratch.remove_or_queue().unwrap().is_none());
+        let top = scratch.path().unwrap();
+        drop(scratch);
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .build()

@@ -9,7 +9,7 @@ mod interpreter;
 mod mounts;
 mod pump;
 
-use super::{BoxFuture, Ended, Live, Runtime};
+use super::{BoxFuture, Ended, RunContext, Runtime};
 use crate::decision::Permit;
 use crate::error::Error;
 use crate::files::{plain, show};
@@ -20,11 +20,10 @@ use crate::plan::{Checked, Plan, RunsIn};
 use crate::policy::NativeMode;
 use crate::refusal::{Check, Refusal};
 use crate::request::Tier;
-use crate::runtime::Stream;
 use crate::runtime::cache::Cache;
 use crate::runtime::environment::{environment, scratch_path};
-use crate::runtime::output::{Kept, Output};
-use crate::runtime::scratch::{Scratch, Scratches};
+use crate::runtime::output::Output;
+use crate::runtime::scratch::Scratch;
 use crate::skill::Language;
 use mounts::MountPlan;
 use pump::{feed, pump};
@@ -33,22 +32,18 @@ use skillrun_confine::{
 };
 use std::path::{Path, PathBuf};
 use std::pin::pin;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-use tokio::sync::Semaphore;
 
 /// How long to wait for unread output after a script was stopped.
 const LAST_OUTPUT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Interpreters of this machine.
 pub(crate) struct Native {
-    protected: Vec<PathBuf>,
+    protected: Arc<[PathBuf]>,
     cache: Cache,
     log: Vec<PathBuf>,
-    scratches: Scratches,
     confinement: OnceLock<Result<Confinement, NoBackendError>>,
-    /// The free slots.
-    slots: Semaphore,
     /// Whether many scripts will run, so that a spare supervisor pays off.
     keeps_spare: bool,
 }
@@ -72,19 +67,16 @@ impl Native {
     /// `protected` are the protected paths, `cache` and the files of the audit log among them; `slots`
     /// bounds how many scripts run at the same time.
     pub(crate) fn new(
-        protected: Vec<PathBuf>,
+        protected: Arc<[PathBuf]>,
         cache: Cache,
         log: Vec<PathBuf>,
         slots: Option<u32>,
     ) -> Self {
-        let count = slots.map_or(Semaphore::MAX_PERMITS, |slots| slots as usize);
         Self {
             protected,
             cache,
             log,
-            scratches: Scratches::new(),
             confinement: OnceLock::new(),
-            slots: Semaphore::new(count),
             keeps_spare: slots.is_some(),
         }
     }
@@ -148,29 +140,24 @@ impl Native {
         }
     }
 
-    async fn execute(&self, plan: &Plan, live: Live) -> Result<Ended, Error> {
+    async fn execute(&self, plan: &Plan, context: RunContext) -> Result<Ended, Error> {
         let failed = |why: String| Error::Sandbox(why);
         let confinement = self
             .confinement()
             .map_err(|error| failed(error.to_string()))?;
-        let Live {
+        let RunContext {
             stdin,
-            output: sink,
+            stdout,
+            stderr,
             stop,
-        } = live;
+            mut scratch,
+            slot,
+        } = context;
         let mut stop = stop.unwrap_or_else(|| Box::pin(std::future::pending()));
-        let slot = tokio::select! {
-            slot = self.slots.acquire() => slot.map_err(|error| failed(error.to_string()))?,
-            () = &mut stop => return Ok(cancelled_before_start(confinement)),
-        };
-        let scratch = self.scratches.make();
-        let scratch = scratch.map_err(|error| failed(plain(&error)))?;
         let backend = confinement.backend();
         let mounts = self.mount_plan(plan, backend)?;
         let open = mounts.open(plan, backend)?;
         let job = job(plan, backend, open, &scratch)?;
-        let stdout = Output::new(Stream::Stdout, plan.limits.output, sink.clone());
-        let stderr = Output::new(Stream::Stderr, plan.limits.output, sink);
 
         let started = confinement.start(job);
         let mut running = started.map_err(|error| failed(error.to_string()))?;
@@ -192,7 +179,6 @@ impl Native {
         };
         // From here on none of the script's processes is left.
         drop(running);
-        drop(slot);
         let mut warnings = Vec::new();
         if !output_done {
             // The reader gets what is left of the time limit to take the last output, and at least a
@@ -212,7 +198,9 @@ impl Native {
                 warnings.push(lost.to_owned());
             }
         }
-        warnings.extend(remove_scratch(scratch).await);
+        scratch.set_ended();
+        // Removing it may take longer than the run did.
+        drop(tokio::task::spawn_blocking(move || drop((scratch, slot))));
         let appeared = end
             .as_ref()
             .map(|end| end.appeared.iter().map(appeared_warning));
@@ -226,8 +214,6 @@ impl Native {
             status,
             exit_code,
             signal,
-            stdout: stdout.take(),
-            stderr: stderr.take(),
             time: end.time,
             usage: Usage {
                 fuel: None,
@@ -324,12 +310,28 @@ impl Runtime for Native {
         Box::pin(async { Ok(None) })
     }
 
-    fn run<'a>(&'a self, permit: &'a Permit, live: Live) -> BoxFuture<'a, Result<Ended, Error>> {
-        Box::pin(self.execute(permit.plan(), live))
+    fn isolation(&self) -> Isolation {
+        match self.confinement() {
+            Ok(confinement) => isolation(confinement.probe()),
+            Err(_) => Isolation {
+                tier: "native",
+                layers: Vec::new(),
+                limits: LimitEnforcement {
+                    time: Enforcement::Absent,
+                    memory: Enforcement::Absent,
+                    disk: Enforcement::Absent,
+                    processes: Enforcement::Absent,
+                },
+            },
+        }
     }
 
-    fn clean_up(&self) -> BoxFuture<'_, Option<String>> {
-        Box::pin(self.scratches.clean_up())
+    fn run<'a>(
+        &'a self,
+        permit: Arc<Permit>,
+        context: RunContext,
+    ) -> BoxFuture<'a, Result<Ended, Error>> {
+        Box::pin(async move { self.execute(permit.plan(), context).await })
     }
 }
 
@@ -407,7 +409,7 @@ fn job(
     let handle = scratch.open().map_err(|error| failed(plain(&error)))?;
     let scratch = skillrun_confine::Scratch {
         handle,
-        path: scratch.path().to_owned(),
+        path: scratch.path().map_err(|error| failed(plain(&error)))?,
         at: scratch_path(plan).into(),
         size: plan.limits.scratch,
     };
@@ -500,21 +502,6 @@ fn appeared_warning(appeared: &Appeared) -> String {
     format!("`{}` is a protected path and {what}", name(&appeared.path))
 }
 
-/// The result of a run that was stopped while it waited for a slot.
-fn cancelled_before_start(confinement: &Confinement) -> Ended {
-    Ended {
-        status: Status::Cancelled,
-        exit_code: 130,
-        signal: None,
-        stdout: Kept::default(),
-        stderr: Kept::default(),
-        time: Duration::ZERO,
-        usage: Usage::default(),
-        isolation: isolation(confinement.probe()),
-        warnings: Vec::new(),
-    }
-}
-
 fn isolation(end: &End) -> Isolation {
     let convert = |enforcement| match enforcement {
         skillrun_confine::Enforcement::Hard => Enforcement::Hard,
@@ -531,20 +518,4 @@ fn isolation(end: &End) -> Isolation {
             processes: convert(end.enforcement.processes),
         },
     }
-}
-
-/// Removes a run's directory, if necessary in the background; returns a warning if something stays
-/// behind.
-async fn remove_scratch(scratch: Scratch) -> Option<String> {
-    let removed = match scratch.remove_or_queue() {
-        Ok(Some(rest)) => tokio::task::spawn_blocking(move || rest.finish())
-            .await
-            .unwrap_or(Ok(())),
-        left => left.map(drop),
-    };
-    let error = removed.err()?;
-    Some(format!(
-        "the scratch directory was not removed: {}",
-        plain(&error)
-    ))
 }

@@ -25,19 +25,18 @@ mod typescript;
 
 pub(crate) use typescript::Transpiler;
 
-use super::{BoxFuture, Ended, Live, Runtime, Stream};
+use super::{BoxFuture, Ended, RunContext, Runtime};
 use crate::decision::Permit;
 use crate::error::Error;
 use crate::files::plain;
 use crate::limits::Limits;
-use crate::outcome::{Enforcement, Isolation, LimitEnforcement, Status, Usage};
+use crate::outcome::{Enforcement, Isolation, LimitEnforcement, Usage};
 use crate::plan::{Plan, RunsIn};
 use crate::refusal::Refusal;
 use crate::request::Tier;
 use crate::runtime::RuntimeState;
 use crate::runtime::cache::Cache;
-use crate::runtime::output::{Kept, Output};
-use crate::runtime::scratch::Scratches;
+use crate::runtime::output::Output;
 use crate::skill::Language;
 use compiled::Compiled;
 use deadline::Deadline;
@@ -45,14 +44,11 @@ use files::HasFiles;
 use memory::MAX_TABLE;
 use sandbox::{CANCELLED, Exit, RunArguments, Sandbox, State, timed_out};
 use skillrun_runtimes::Guest;
-use std::future::{Future as _, poll_fn};
 use std::path::PathBuf;
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::{Duration, Instant};
-use threads::{MAX_STUCK, Monitor, Reason, Threads, Watched};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use threads::{Monitor, Reason, Threads, Watched};
+use tokio::sync::watch;
 use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Linker};
 use wasmtime::{
     Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, StoreContextMut,
@@ -80,13 +76,8 @@ pub(crate) struct Wasm {
     compiled: Compiled<Loaded>,
     language: Language,
     transpiler: Option<Arc<Transpiler>>,
-    protected: Vec<PathBuf>,
-    /// One permit for each free slot; a run without a slot waits.
-    free: Arc<Semaphore>,
+    protected: Arc<[PathBuf]>,
     threads: Threads,
-    /// How many runs may be stuck before no further run is started.
-    max_stuck: usize,
-    scratches: Scratches,
 }
 
 struct Loaded {
@@ -97,12 +88,14 @@ struct Loaded {
 
 impl Wasm {
     /// `protected` are the host's own paths that no script may write; `slots` is the number of live guests
-    /// for which memory is reserved ahead, where `None` reserves nothing and sets no limit.
+    /// for which memory is reserved ahead, where `None` reserves nothing; `stuck` counts runs whose host call does not
+    /// return.
     pub(crate) fn new(
         interpreter: Interpreter,
         cache: Cache,
-        protected: Vec<PathBuf>,
+        protected: Arc<[PathBuf]>,
         slots: Option<u32>,
+        stuck: Arc<watch::Sender<usize>>,
     ) -> Self {
         let Interpreter {
             guest,
@@ -117,50 +110,18 @@ impl Wasm {
         }
         let imported = transpiler.clone();
         let link = move |engine, component: &Component| link(engine, component, imported.as_ref());
-        let free = slots.map_or(Semaphore::MAX_PERMITS, |slots| slots as usize);
         Self {
             compiled: Compiled::new(guest, cache, config, link),
             language,
             transpiler,
             protected,
-            free: Arc::new(Semaphore::new(free)),
-            threads: Threads::new(),
-            max_stuck: free.min(MAX_STUCK),
-            scratches: Scratches::new(),
+            threads: Threads::new(stuck),
         }
     }
 
     /// Its state on this machine.
     pub(crate) fn state(&self) -> Result<RuntimeState, Error> {
         self.compiled.state()
-    }
-
-    /// Waits for a free slot; `None` if `stop` resolves first. Fails if so many runs are stuck that
-    /// none may become free.
-    async fn slot(
-        &self,
-        stop: &mut Option<BoxFuture<'static, ()>>,
-    ) -> Result<Option<OwnedSemaphorePermit>, Error> {
-        let mut free = pin!(Arc::clone(&self.free).acquire_owned());
-        let mut stuck = pin!(self.threads.stuck(self.max_stuck));
-        let slot = poll_fn(|cx| {
-            let stopped = stop
-                .as_mut()
-                .is_some_and(|stop| stop.as_mut().poll(cx).is_ready());
-            if stopped {
-                return Poll::Ready(Ok(None));
-            }
-            if stuck.as_mut().poll(cx).is_ready() {
-                let max = self.max_stuck;
-                let why = format!("the limit of {max} runs stuck in host calls is reached");
-                return Poll::Ready(Err(Error::Sandbox(why)));
-            }
-            let failed = |error| self.compiled.failed(error);
-            free.as_mut()
-                .poll(cx)
-                .map(|free| free.map(Some).map_err(failed))
-        });
-        slot.await
     }
 
     async fn compile(&self) -> Result<Option<String>, Error> {
@@ -178,63 +139,49 @@ impl Wasm {
         Ok(unstored.or(transpiler))
     }
 
-    async fn execute(&self, plan: &Plan, live: Live) -> Result<Ended, Error> {
+    async fn execute(&self, permit: Arc<Permit>, mut context: RunContext) -> Result<Ended, Error> {
         let unstored = self.compile().await?;
         let loaded = self.compiled.loaded()?;
-        let Live {
-            stdin,
-            output,
-            mut stop,
-        } = live;
-        let Some(slot) = self.slot(&mut stop).await? else {
-            return Ok(cancelled_before_start());
-        };
-        let limits = &plan.limits;
-        let stdout = Output::new(Stream::Stdout, limits.output, output.clone());
-        let stderr = Output::new(Stream::Stderr, limits.output, output);
-        let outputs = (stdout.clone(), stderr.clone());
-        let (monitor, call) = (Arc::new(Monitor::default()), RunArguments::new(plan)?);
-        let (engine, scratches, own) = (&loaded.engine, &self.scratches, Arc::clone(&monitor));
-        let sandbox = Sandbox::new(
-            engine,
-            plan,
-            &self.protected,
-            scratches,
-            stdin,
-            outputs,
-            own,
-        )?;
+        let limits = permit.plan().limits.clone();
+        let mut stop = context.stop.take();
+        let stderr = context.stderr.clone();
+        let monitor = Arc::new(Monitor::default());
+        let (engine, own) = (loaded.engine.clone(), Arc::clone(&monitor));
+        let (guest, run) = (loaded.guest.clone(), loaded.run);
+        let protected = Arc::clone(&self.protected);
         let began = Instant::now();
         let deadline = began + limits.time;
-        let (guest, run, own_limits) = (loaded.guest.clone(), loaded.run, limits.clone());
         // Everything that touches the guest's memory happens on one thread, so it stays in one processor's cache.
         let start = move |signal, returned| async move {
-            let (slot, mut sandbox) = (slot, sandbox);
+            let plan = permit.plan();
+            let made = RunArguments::new(plan).and_then(|call| {
+                let sandbox = Sandbox::new(&engine, plan, &protected, context, own)?;
+                Ok((call, sandbox))
+            });
+            let (call, mut sandbox) = match made {
+                Ok(made) => made,
+                Err(error) => return (Err(error), None),
+            };
             let call = sandbox.run(&guest, &run, &call);
             let (end, cpu) = Deadline::new(call, deadline, signal).await;
             drop(returned);
             let time = began.elapsed();
-            let (status, exit_code) = sandbox.status_and_code(end, &own_limits);
-            let usage = sandbox.usage(cpu);
-            let mut warnings = sandbox.hit_limits((status, exit_code), &own_limits);
-            let (stdout, stderr) = sandbox.output();
-            warnings.extend(sandbox.tear_down(slot).await);
-            Ended {
+            let (status, exit_code) = sandbox.status_and_code(end, &plan.limits);
+            let ended = Ended {
                 status,
                 exit_code,
                 signal: None,
-                stdout,
-                stderr,
                 time,
-                usage,
+                usage: sandbox.usage(cpu),
                 isolation: isolation(),
-                warnings,
-            }
+                warnings: sandbox.hit_limits((status, exit_code), &plan.limits),
+            };
+            (Ok(ended), Some(sandbox.into_rest()))
         };
         let watched = self.threads.run(monitor, deadline, &mut stop, start).await;
         let mut ended = match watched.map_err(|error| Error::Sandbox(plain(&error)))? {
-            Watched::Finished(ended) => ended,
-            Watched::Stuck(reason) => stuck(reason, limits, began.elapsed(), (stdout, stderr)),
+            Watched::Finished(ended) => ended?,
+            Watched::Stuck(reason) => stuck(reason, &limits, began.elapsed(), &stderr),
             Watched::Failed => return Err(Error::Sandbox("the guest's thread panicked".into())),
         };
         ended.warnings.extend(unstored);
@@ -267,12 +214,16 @@ impl Runtime for Wasm {
         Box::pin(self.compile())
     }
 
-    fn run<'a>(&'a self, permit: &'a Permit, live: Live) -> BoxFuture<'a, Result<Ended, Error>> {
-        Box::pin(self.execute(permit.plan(), live))
+    fn isolation(&self) -> Isolation {
+        isolation()
     }
 
-    fn clean_up(&self) -> BoxFuture<'_, Option<String>> {
-        Box::pin(self.scratches.clean_up())
+    fn run<'a>(
+        &'a self,
+        permit: Arc<Permit>,
+        context: RunContext,
+    ) -> BoxFuture<'a, Result<Ended, Error>> {
+        Box::pin(self.execute(permit, context))
     }
 }
 
@@ -370,14 +321,9 @@ fn pool(slots: u32, resident: usize) -> PoolingAllocationConfig {
 }
 
 /// The result of a run whose thread was abandoned. Its usage is unknown: only that thread has it.
-fn stuck(
-    reason: Reason,
-    limits: &Limits,
-    time: Duration,
-    (stdout, stderr): (Output, Output),
-) -> Ended {
+fn stuck(reason: Reason, limits: &Limits, time: Duration, stderr: &Output) -> Ended {
     let (status, exit_code) = match reason {
-        Reason::Deadline => timed_out(&stderr, limits),
+        Reason::Deadline => timed_out(stderr, limits),
         Reason::Caller => CANCELLED,
     };
     let why = "a host call of the script did not return; that call may still take effect, nothing after it will";
@@ -385,27 +331,10 @@ fn stuck(
         status,
         exit_code,
         signal: None,
-        stdout: stdout.close(),
-        stderr: stderr.close(),
         time,
         usage: Usage::default(),
         isolation: isolation(),
         warnings: vec![why.to_owned()],
-    }
-}
-
-/// The result of a run that was stopped while it waited for a slot.
-fn cancelled_before_start() -> Ended {
-    Ended {
-        status: Status::Cancelled,
-        exit_code: 130,
-        signal: None,
-        stdout: Kept::default(),
-        stderr: Kept::default(),
-        time: Duration::ZERO,
-        usage: Usage::default(),
-        isolation: isolation(),
-        warnings: Vec::new(),
     }
 }
 

@@ -11,18 +11,18 @@ use crate::files::plain;
 use crate::limits::{Limits, show_bytes, show_duration};
 use crate::outcome::{Status, Usage};
 use crate::plan::{Checked, Mount, Plan};
+use crate::runtime::RunContext;
 use crate::runtime::environment::{environment, scratch_path};
-use crate::runtime::output::{Kept, Output};
+use crate::runtime::output::Output;
 use crate::runtime::protected::ProtectedPaths;
-use crate::runtime::scratch::{Scratch, Scratches};
+use crate::runtime::scratch::Scratch;
+use crate::runtime::slots::Slot;
 use crate::skill::Language;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::AsyncRead;
-use tokio::sync::OwnedSemaphorePermit;
 use wasmtime::component::{ComponentExportIndex, InstancePre, ResourceTable};
 use wasmtime::{Engine, Store, Trap};
 use wasmtime_wasi::cli::AsyncStdinStream;
@@ -37,8 +37,6 @@ const OTHER_HANDLES: usize = 512;
 const MAX_CALL: usize = 4 << 20;
 /// Random bytes in one call.
 const MAX_RANDOM: u64 = 16 << 20;
-/// From this size on, unmapping a guest's memory takes milliseconds.
-const LARGE_MEMORY: u64 = 64 << 20;
 
 /// The host's state for one guest.
 pub(super) struct State {
@@ -111,28 +109,31 @@ impl RunArguments {
 pub(super) struct Sandbox {
     store: Store<State>,
     fuel: u64,
-    stdout: Output,
     stderr: Output,
     scratch: Scratch,
+    slot: Slot,
     scratch_budget: Budget,
     disk_budget: Budget,
 }
-
-type Stdin = Box<dyn AsyncRead + Send + Sync + Unpin>;
 
 impl Sandbox {
     pub(super) fn new(
         engine: &Engine,
         plan: &Plan,
         protected: &[PathBuf],
-        scratches: &Scratches,
-        stdin: Option<Stdin>,
-        (stdout, stderr): (Output, Output),
+        context: RunContext,
         monitor: Arc<Monitor>,
     ) -> Result<Self, Error> {
+        let RunContext {
+            stdin,
+            stdout,
+            stderr,
+            scratch,
+            slot,
+            ..
+        } = context;
         let failed = |error: io::Error| Error::Sandbox(plain(&error));
         let limits = &plan.limits;
-        let scratch = scratches.make().map_err(failed)?;
         let scratch_budget = Budget::new(limits.scratch, Some(scratch.open().map_err(failed)?));
         let disk_budget = Budget::new(limits.disk, None);
         let mut files = add_mounts(plan, protected, &disk_budget).map_err(failed)?;
@@ -143,7 +144,7 @@ impl Sandbox {
         let mut wasi = WasiCtxBuilder::new();
         wasi.allow_blocking_current_thread(true)
             .max_random_size(MAX_RANDOM)
-            .stdout(stdout.clone())
+            .stdout(stdout)
             .stderr(stderr.clone())
             .envs(&environment(plan, scratch_path(plan)));
         match stdin {
@@ -174,9 +175,9 @@ impl Sandbox {
         Ok(Self {
             store,
             fuel,
-            stdout,
             stderr,
             scratch,
+            slot,
             scratch_budget,
             disk_budget,
         })
@@ -301,43 +302,11 @@ impl Sandbox {
             .collect()
     }
 
-    /// What was kept of stdout and stderr.
-    pub(super) fn output(&self) -> (Kept, Kept) {
-        (self.stdout.take(), self.stderr.take())
-    }
-
-    /// Frees the slot and removes everything of the run, immediately or in the background; returns a warning if
-    /// something could not be removed.
-    pub(super) async fn tear_down(self, slot: OwnedSemaphorePermit) -> Option<String> {
-        let Self { store, scratch, .. } = self;
-        let large = store.data().memory.peak > LARGE_MEMORY;
-        let store = large.then_some(store);
-        let removed = match scratch.remove_or_queue() {
-            // The queue of removals is full. This run removes its own directory and keeps its slot until then,
-            // so that later runs wait and the number of directories stays bounded.
-            Ok(Some(rest)) => {
-                let remove = tokio::task::spawn_blocking(move || {
-                    drop(store);
-                    let removed = rest.finish();
-                    drop(slot);
-                    removed
-                });
-                remove.await.unwrap_or(Ok(()))
-            }
-            removed => {
-                // The script has ended; unmapping much memory takes longer than a caller who set a time
-                // limit should wait.
-                if let Some(store) = store {
-                    drop(tokio::task::spawn_blocking(move || drop((store, slot))));
-                }
-                removed.map(drop)
-            }
-        };
-        let error = removed.err()?;
-        Some(format!(
-            "the scratch directory was not removed: {}",
-            plain(&error)
-        ))
+    /// What is left of the run, in the order in which it must be dropped: freeing the memory and the directory takes
+    /// longer than a caller should wait, and another run may only start when both are done.
+    pub(super) fn into_rest(mut self) -> (Store<State>, Scratch, Slot) {
+        self.scratch.set_ended();
+        (self.store, self.scratch, self.slot)
     }
 }
 

@@ -30,9 +30,6 @@ use tokio::sync::{oneshot, watch};
 /// machine so busy that the thread is not scheduled: that must not be mistaken for a stuck call.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Abandoned threads that a host tolerates: each keeps a guest's memory and open files.
-pub(super) const MAX_STUCK: usize = 64;
-
 /// Idle threads that are kept for the next run; starting one costs about 0.05 ms.
 const MAX_IDLE: usize = 16;
 
@@ -66,25 +63,21 @@ pub(super) enum Reason {
 }
 
 impl Threads {
-    pub(super) fn new() -> Self {
+    /// `stuck` counts the threads that are abandoned and have not returned yet.
+    pub(super) fn new(stuck: Arc<watch::Sender<usize>>) -> Self {
         Self {
             idle: Arc::default(),
-            stuck: Arc::new(watch::Sender::new(0)),
+            stuck,
         }
-    }
-
-    /// Resolves when `max` threads are stuck.
-    pub(super) async fn stuck(&self, max: usize) {
-        let mut stuck = self.stuck.subscribe();
-        drop(stuck.wait_for(|stuck| *stuck >= max).await);
     }
 
     /// Runs the future that `start` makes on a thread of its own until it answers. The signal to stop is sent at
     /// `deadline` and when `stop` resolves; the thread is abandoned if the guest has not [`Returned`] soon after
-    /// that. The work between the guest's return and the answer has no time limit.
+    /// that. The work between the guest's return and the answer has no time limit. What the future returns beside its
+    /// answer is dropped on the thread, after the answer was sent.
     ///
     /// Dropping this future sends the signal and blocks until the guest has stopped or its thread is abandoned.
-    pub(super) async fn run<F, Fut, T>(
+    pub(super) async fn run<F, Fut, T, R>(
         &self,
         monitor: Arc<Monitor>,
         deadline: Instant,
@@ -93,7 +86,7 @@ impl Threads {
     ) -> io::Result<Watched<T>>
     where
         F: FnOnce(Signal, Returned) -> Fut + Send + 'static,
-        Fut: Future<Output = T>,
+        Fut: Future<Output = (T, R)>,
         T: Send + 'static,
     {
         let (answer, mut answered) = oneshot::channel();
@@ -107,9 +100,10 @@ impl Threads {
                 monitor: Arc::clone(&own),
                 stuck,
             };
-            let done = runtime.block_on(start(stopped, returned));
+            let (done, rest) = runtime.block_on(start(stopped, returned));
             // If the caller is gone, the answer is dropped here.
             drop(answer.send(done));
+            drop(rest);
             drop(gone);
         }))?;
         let mut watchdog = Watchdog {
@@ -318,7 +312,7 @@ mod tests {
         let start = move |signal, returned| async move {
             let end = Deadline::new(work(), deadline, signal).await.0;
             drop(returned);
-            end
+            (end, ())
         };
         let monitor = Arc::new(Monitor::default());
         let watched = threads.run(monitor, deadline, &mut stop, start).await;
@@ -332,13 +326,17 @@ mod tests {
         0
     }
 
+    fn threads() -> Threads {
+        Threads::new(Arc::new(watch::Sender::new(0)))
+    }
+
     fn stuck(threads: &Threads) -> usize {
         *threads.stuck.borrow()
     }
 
     #[test]
     fn work_that_returns_in_time_is_answered() {
-        let threads = Threads::new();
+        let threads = threads();
         for n in 0..3 {
             let watched = block_on(run(&threads, FAR_DEADLINE, None, move || ready(n)));
             assert!(matches!(watched, Watched::Finished(End::Returned(m)) if m == n));
@@ -347,7 +345,7 @@ mod tests {
 
     #[test]
     fn sleeping_and_spinning_work_are_both_stopped() {
-        let threads = Threads::new();
+        let threads = threads();
         let short = Duration::from_millis(5);
         let spin = || async {
             loop {
@@ -363,20 +361,42 @@ mod tests {
 
     #[test]
     fn a_stop_ends_work_before_its_deadline() {
-        let threads = Threads::new();
+        let threads = threads();
         let stop: BoxFuture<'static, ()> = Box::pin(ready(()));
         let watched = block_on(run(&threads, FAR_DEADLINE, Some(stop), pending));
         assert!(matches!(watched, Watched::Finished(End::Stopped)));
     }
 
     #[test]
+    fn an_answer_does_not_wait_for_what_is_freed_after_it() {
+        struct Freed(Receiver<()>);
+        impl Drop for Freed {
+            fn drop(&mut self) {
+                let _ = self.0.recv();
+            }
+        }
+        let threads = threads();
+        let (release, blocked) = channel::<()>();
+        let start = |_signal, returned| async move {
+            drop(returned);
+            (1, Freed(blocked))
+        };
+        let monitor = Arc::new(Monitor::default());
+        let deadline = Instant::now() + FAR_DEADLINE;
+        let watched = block_on(threads.run(monitor, deadline, &mut None, start));
+        assert!(matches!(watched, Ok(Watched::Finished(1))));
+        drop(release);
+    }
+
+    #[test]
     fn a_thread_that_is_stuck_at_the_deadline_is_abandoned_until_it_returns() {
-        let threads = Threads::new();
+        let threads = threads();
         let (release, blocked) = channel::<()>();
         // Not polled under a deadline of its own: on a busy machine that could pass before it begins.
         let start = |_signal, returned| async move {
             blocks(oneshot::channel().0, blocked).await;
             drop(returned);
+            ((), ())
         };
         let monitor = Arc::new(Monitor::default());
         let watched = block_on(threads.run(monitor.clone(), Instant::now(), &mut None, start));
@@ -391,7 +411,7 @@ mod tests {
 
     #[test]
     fn a_stop_and_a_dropped_future_abandon_a_stuck_thread() {
-        let threads = Threads::new();
+        let threads = threads();
         let (begin, begun) = oneshot::channel::<()>();
         let (release, blocked) = channel();
         let stop: BoxFuture<'static, ()> = Box::pin(async move { drop(begun.await) });
@@ -411,7 +431,6 @@ mod tests {
             }
         });
         assert_eq!(stuck(&threads), 2);
-        block_on(threads.stuck(2));
         drop((release, release_too));
         block_on(async {
             let mut stuck = threads.stuck.subscribe();
@@ -421,7 +440,7 @@ mod tests {
 
     #[test]
     fn work_that_panics_has_failed() {
-        let threads = Threads::new();
+        let threads = threads();
         let work = || async { panic!("on purpose") };
         let watched = block_on(run(&threads, FAR_DEADLINE, None, work));
         assert!(matches!(watched, Watched::Failed));
