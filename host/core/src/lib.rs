@@ -24,13 +24,14 @@
 //! # }
 //! ```
 //!
+//! Skills, grants and the description of skills for a model are in the crate `skillrun-skill`, which is re-exported here.
+//! Checking a skill without running it is the crate `skillrun-check`; nothing here depends on it.
+//!
 //! The parts, roughly from the bottom up:
 //!
 //! | module | contents |
 //! |---|---|
-//! | `grant`, `limits`, `outcome` | what may be touched, how much, and the result |
-//! | `skill` | a folder with a `SKILL.md`, its scripts, finding them |
-//! | `check`, `prompt` | findings about a skill before it runs, and its description for a model |
+//! | `limits`, `outcome` | how much a script may use, and the result |
 //! | `ownership` | whether another user may write a file |
 //! | `walk` | opening a path that a person named, without links that a script could have made |
 //! | `policy`, `request`, `decision` | what is allowed, what is wanted, whether it may run |
@@ -43,15 +44,12 @@
 
 mod approval;
 mod audit;
-pub mod check;
 mod decision;
 mod error;
 mod expand;
-mod files;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
-mod grant;
 mod host;
 mod limits;
 mod load;
@@ -59,14 +57,14 @@ mod outcome;
 pub mod ownership;
 mod policy;
 mod programs;
-pub mod prompt;
 mod ran;
 mod request;
 mod runtime;
-mod skill;
-mod suggest;
 mod utf8;
 pub mod walk;
+
+// The model of skills is a crate of its own, and used like a module.
+use skillrun_skill::{self as skill, files, grant, suggest};
 
 pub use approval::{
     Answer, AnswerError, Approvals, AskedScript, Change, ChangedFile, Question, StoredApproval,
@@ -75,12 +73,9 @@ pub use audit::{
     AuditFiles, AuditFilter, AuditFinding, AuditFindingKind, AuditLine, AuditLog, AuditTime,
     AuditTimeError, LineHash, LineHashError, Verification, VerifiedFile,
 };
-pub use check::check;
 pub use decision::{Check, Decision, Permit, Refusal};
 pub use error::Error;
 pub use expand::{Expander, Marker, MarkerEvent, MarkerKind, Piece};
-pub use files::show as show_name;
-pub use grant::{Grant, GrantError};
 pub use host::{Host, RuntimeState, Settings};
 pub use limits::{LimitError, Limits, parse_bytes, parse_duration, show_bytes, show_duration};
 pub use load::Load;
@@ -95,8 +90,10 @@ pub use ran::Ran;
 pub use request::{Paths, Request, RequestedBy, Target, Tier};
 pub use runtime::native::NativeState;
 pub use runtime::{Chunk, Live, Stream};
-pub use skill::{
-    AllowedTools, Found, FrontMatter, Language, Library, Script, Skill, SkillError, Skipped, Value,
-};
 pub use skillrun_runtimes::third_party_licenses;
+#[doc(inline)]
+pub use skillrun_skill::{
+    AllowedTools, Found, FrontMatter, Grant, GrantError, Language, Library, Script, Skill,
+    SkillError, Skipped, Value, prompt,
+};
 pub use utf8::Utf8Decoder;

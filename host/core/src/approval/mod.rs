@@ -23,7 +23,6 @@ use crate::error::Error;
 use crate::files::show;
 use crate::grant::Grant;
 use crate::policy;
-use crate::skill::Skill;
 use content::Content;
 use std::collections::{HashMap, VecDeque};
 use std::os::unix::ffi::OsStrExt as _;
@@ -164,7 +163,7 @@ impl Approvals {
         let session = session_key(first);
         // A skill that cannot be hashed as a whole could change while the question is pending. The changed skill would
         // then run with an approval for something else.
-        let content = match Content::of(first) {
+        let content = match content::of(first) {
             Ok(content) => content,
             Err(why) => {
                 let why =
@@ -175,7 +174,10 @@ impl Approvals {
             }
         };
         // The bytes that were read to run and those hashed here must be the same: the files may change in between.
-        if !permits.iter().all(|permit| content.matches(permit)) {
+        if !permits
+            .iter()
+            .all(|permit| content::matches(&content, permit))
+        {
             let why = "the skill changed while it was read".to_owned();
             let hint = "ask again";
             return Ok(AskResult::NoContent { permits, why, hint });
@@ -426,31 +428,8 @@ pub(crate) fn is_outdated(permit: &Permit) -> bool {
     if wanted.peek().is_none() {
         return false;
     }
-    let found = Content::of(permit).map(|content| content.hash());
+    let found = content::of(permit).map(|content| content.hash());
     wanted.any(|hash| found.as_ref() != Ok(hash))
-}
-
-/// The hash of everything in a skill, as in [`Skill::digest`]. Fails if the script does not have `hash` there: the bytes
-/// that will run must be part of what is compared.
-pub(crate) fn content_hash_with(
-    skill: &Skill,
-    script: &Path,
-    hash: &str,
-) -> Result<String, String> {
-    let content = Content::of_folder(skill.root())?;
-    match content.contains_file(script, hash) {
-        true => Ok(content.hash()),
-        false => Err("the script changed in the meantime".into()),
-    }
-}
-
-impl Skill {
-    /// The hash of everything in its folder, for `digest` in a policy. Fails with the reason if the folder is too large
-    /// or cannot be read.
-    pub fn digest(&self) -> Result<String, String> {
-        let content = Content::of_folder(self.root())?;
-        Ok(format!("sha256:{}", content.hash()))
-    }
 }
 
 fn key<'a>(permit: &'a Permit, content: &'a str, grants: &'a str) -> Key<'a> {

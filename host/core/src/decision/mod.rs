@@ -12,6 +12,7 @@ mod script;
 
 pub(crate) use mounts::Mount;
 pub use refusal::{Check, Refusal};
+pub(crate) use skillrun_skill::text::hex;
 
 use crate::approval::Question;
 use crate::audit::RunInfo;
@@ -313,14 +314,4 @@ pub(crate) fn decide(
         approval,
         native,
     })
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes
-        .iter()
-        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
 }

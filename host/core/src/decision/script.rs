@@ -2,7 +2,6 @@
 //! the skill's `allowed-tools` allow it.
 
 use super::{Check, Refusal};
-use crate::approval;
 use crate::files::{self, ReadError, plain, show};
 use crate::policy::EffectiveRules;
 use crate::skill::{NoScript, Script, Skill};
@@ -122,7 +121,7 @@ pub(super) fn check_digest(
     };
     let path = show(&skill.path().display().to_string());
     let refuse = |message: String| Refusal::new(Check::Policy, message);
-    let found = approval::content_hash_with(skill, real, hash).map_err(|why| {
+    let found = skill.content_hash_with(real, hash).map_err(|why| {
         refuse(format!(
             "the skill in `{path}` cannot be compared with the digest in the policy's section `{section}`: {why}"
         ))
