@@ -48,7 +48,7 @@ const SHOWN_OTHERWISE: [(&str, &str); 5] = [
     ),
 ];
 /// The module list of the Python interpreter, which `check` reads.
-const PYTHON_MODULES: &str = "../../host/core/src/check/python.modules";
+const PYTHON_MODULES: &str = "../../host/check/src/python.modules";
 
 /// All tests; the one with the live reference is ignored where there is none.
 pub(crate) fn tests() -> Vec<Trial> {
@@ -208,19 +208,19 @@ fn the_example_skills_are_shown_as_the_reference_shows_them() {
 
 fn the_library_finds_what_the_command_finds() {
     let env = TestEnv::with_script("import numpy\n");
-    let report = skillrun::check(env.path("skill")).unwrap();
+    let report = skillrun_check::check(env.path("skill")).unwrap();
     let rules: Vec<_> = report.findings.iter().map(|found| found.rule.id).collect();
     assert_eq!(
         rules,
         ["import-native", "grant-wanted", "script-unreferenced"]
     );
     assert!(report.is_valid());
-    assert_eq!(report.scripts[0].runtime, skillrun::check::Runtime::Native);
+    assert_eq!(report.scripts[0].runtime, skillrun_check::Runtime::Native);
     assert_eq!(
         report.scripts[0].wants[0].grant,
         Some(skillrun::Grant::Native)
     );
-    assert!(skillrun::check(env.path("nothing")).is_err());
+    assert!(skillrun_check::check(env.path("nothing")).is_err());
     let skill = skillrun::Skill::load(env.path("skill")).unwrap();
     let end = env.end(&["prompt", "./skill"]);
     assert_eq!(

@@ -186,7 +186,7 @@ fn table_is_up_to_date() -> Result<(), Failed> {
         .map_err(|error| format!("{error}\n{}{}", end.stdout, end.stderr))?;
     let table = table(&node, &ours);
     let list = list(&node, &ours);
-    let path = folder().join("../../host/core/src/check/node.modules");
+    let path = folder().join("../../host/check/src/node.modules");
     let update = std::env::var_os("UPDATE").is_some_and(|update| update == "1");
     if update {
         fs::write(&path, &list)?;

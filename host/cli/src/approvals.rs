@@ -6,6 +6,7 @@ use crate::list::printable;
 use crate::{output, paths};
 use serde_json::json;
 use skillrun::StoredApproval;
+use skillrun_skill::text::show;
 use std::io::Write as _;
 
 pub(crate) fn approvals(args: &Approvals) -> Result<u8, Failure> {
@@ -84,14 +85,14 @@ fn line(one: &StoredApproval) -> String {
     };
     let tenant = match one.tenant.as_str() {
         "" => String::new(),
-        tenant => format!("  tenant {}", skillrun::show_name(tenant)),
+        tenant => format!("  tenant {}", show(tenant)),
     };
     format!(
         "{:>4}  {}  {} {}  {}…  {}{tenant}",
         one.id,
         one.time.get(..19).unwrap_or(&one.time),
-        skillrun::show_name(&one.skill),
-        skillrun::show_name(&one.script),
+        show(&one.skill),
+        show(&one.script),
         one.content.get(..12).unwrap_or_default(),
         grants,
     )
@@ -100,7 +101,7 @@ fn line(one: &StoredApproval) -> String {
 /// A grant as one word: a path with a space in it must not look like two grants.
 fn grant(grant: &str) -> String {
     match grant.contains(char::is_whitespace) {
-        true => format!("\"{}\"", skillrun::show_name(grant)),
-        false => skillrun::show_name(grant),
+        true => format!("\"{}\"", show(grant)),
+        false => show(grant),
     }
 }

@@ -24,6 +24,7 @@ use sheet::Window;
 use skillrun::{
     Answer, AnswerError, Batch, BatchQuestion, Check, Decision, Host, Question, Refusal,
 };
+use skillrun_skill::text::show;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -157,7 +158,7 @@ fn with_hint(decisions: Vec<Decision>, hint: &str) -> Vec<Decision> {
 /// The decisions on a question that expired before it was answered.
 fn expired(question: &Question) -> Vec<Decision> {
     let each = question.scripts.iter().map(|script| {
-        let name = skillrun::show_name(&script.script);
+        let name = show(&script.script);
         Decision::Refused(Refusal {
             check: Check::Approval,
             message: format!("`{name}` was not approved: nobody answered in time"),

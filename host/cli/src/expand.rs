@@ -14,6 +14,7 @@ use skillrun::{
     Decision, Expander, Found, Host, LimitError, Limits, Marker, MarkerKind, Outcome, Permit,
     Piece, Policy, Ran, Skill, Status, Target,
 };
+use skillrun_skill::text::show;
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -359,7 +360,7 @@ fn lock(stderr_lock: &Mutex<()>) -> MutexGuard<'_, ()> {
 
 /// Prints what went wrong with a marker, for readers who see no events.
 fn report(marker: &Marker, ran: &Ran) {
-    let name = skillrun::show_name(marker.words.first().map_or("", String::as_str));
+    let name = show(marker.words.first().map_or("", String::as_str));
     let what = format!("marker {} `{name}`", marker.number);
     let report_line = |label: &str, text: &str| {
         output::finish_line();

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use skillrun::{Error, PolicyError, Refusal, RunError, SkillError, TrustError};
+use skillrun_skill::text::show;
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
@@ -201,7 +202,7 @@ pub(crate) fn plain(error: &std::io::Error) -> String {
 /// A message may repeat text of skills, models and files. It is escaped here and stays on one line, so that no caller
 /// has to do it.
 pub(crate) fn print_message(label: &str, text: &str) {
-    let text = skillrun::show_name(text);
+    let text = show(text);
     let mut stderr = std::io::stderr();
     let colour = match label {
         "error" | "refused" => "1;31",

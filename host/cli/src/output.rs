@@ -2,6 +2,7 @@
 //!
 //! A pipe or a file gets every byte unchanged. Some characters control a terminal, so there they are escaped.
 
+use skillrun_skill::text::show;
 use std::io::{self, IsTerminal as _, StdoutLock, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -111,7 +112,7 @@ impl Escapes {
             let end = part.len() - usize::from(part.ends_with(['\n', '\t']));
             let (line, end) = part.split_at(end);
             match self {
-                Self::Shown => shown.push_str(&skillrun::show_name(line)),
+                Self::Shown => shown.push_str(&show(line)),
                 Self::Json => {
                     for c in line.chars() {
                         push_json(shown, c);
@@ -126,7 +127,7 @@ impl Escapes {
 fn push_json(shown: &mut String, c: char) {
     let mut buffer = [0; 4];
     let text: &str = c.encode_utf8(&mut buffer);
-    if skillrun::show_name(text) == text {
+    if show(text) == text {
         return shown.push(c);
     }
     for unit in c.encode_utf16(&mut [0; 2]) {

@@ -6,7 +6,8 @@ use crate::failure::{Failure, HOST, NOT_FOUND, REFUSED, print_message};
 use crate::list;
 use crate::paths::{self, POLICY};
 use serde_json::json;
-use skillrun::{Policy, PolicyFile, PolicyPart, show_name};
+use skillrun::{Policy, PolicyFile, PolicyPart};
+use skillrun_skill::text::show;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -71,7 +72,7 @@ fn question(sheet: &mut Sheet, file: &PolicyFile, policy: &Policy) {
     sheet.rows_with("", "", "");
     let content = String::from_utf8_lossy(file.bytes());
     for line in content.lines() {
-        sheet.rows_with("  | ", "  … ", &show_name(line));
+        sheet.rows_with("  | ", "  … ", &show(line));
     }
     for line in ["", "This means:", ""] {
         sheet.rows_with("", "", line);
@@ -190,9 +191,9 @@ fn meaning(policy: &Policy) -> String {
         } = part;
         let is_section = section.is_some();
         let head = section.unwrap_or_else(|| "every skill".into());
-        let _ = writeln!(text, "{}", show_name(&head));
+        let _ = writeln!(text, "{}", show(&head));
         let mut line = |name: &str, value: &str| {
-            let _ = writeln!(text, "  {name:<12}  {}", show_name(value));
+            let _ = writeln!(text, "  {name:<12}  {}", show(value));
         };
         let paths: Vec<String> = skills.iter().map(|path| shown(path)).collect();
         match (is_section, paths.is_empty()) {

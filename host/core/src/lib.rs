@@ -23,13 +23,14 @@
 //! # }
 //! ```
 //!
+//! Skills, grants and the description of skills for a model are in the crate `skillrun-skill`, which is re-exported here.
+//! Checking a skill without running it is the crate `skillrun-check`; nothing here depends on it.
+//!
 //! The parts, roughly from the bottom up:
 //!
 //! | module | contents |
 //! |---|---|
-//! | `grant`, `limits`, `outcome` | what may be touched, how much, and the result |
-//! | `skill` | a folder with a `SKILL.md`, its scripts, finding them |
-//! | `check`, `prompt` | findings about a skill before it runs, and its description for a model |
+//! | `limits`, `outcome` | how much a script may use, and the result |
 //! | `ownership` | whether another user may write a file |
 //! | `walk` | opening a path that a person named, without links that a script could have made |
 //! | `policy`, `request`, `decision` | what is allowed, what is wanted, whether it may run |
@@ -42,17 +43,12 @@
 
 mod approval;
 mod audit;
-pub mod check;
-mod content;
 mod decision;
 mod error;
 mod expand;
-mod files;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
-mod grant;
-mod hash;
 mod host;
 mod limits;
 mod load;
@@ -61,15 +57,15 @@ pub mod ownership;
 mod plan;
 mod policy;
 mod programs;
-pub mod prompt;
 mod ran;
 mod refusal;
 mod request;
 mod runtime;
-mod skill;
-mod suggest;
 mod utf8;
 pub mod walk;
+
+// The model of skills is a crate of its own, and used like a module.
+use skillrun_skill::{self as skill, content, files, grant, suggest, text};
 
 pub use approval::{
     Answer, AnswerError, Approvals, AskedScript, Change, ChangedFile, Question, StoredApproval,
@@ -78,12 +74,9 @@ pub use audit::{
     AuditFiles, AuditFilter, AuditFinding, AuditFindingKind, AuditLine, AuditLog, AuditTime,
     AuditTimeError, LineHash, LineHashError, Verification, VerifiedFile,
 };
-pub use check::check;
 pub use decision::{Decision, Permit};
 pub use error::{Error, RunError};
 pub use expand::{Expander, Marker, MarkerEvent, MarkerKind, Piece};
-pub use files::show as show_name;
-pub use grant::{Grant, GrantError};
 pub use host::{Batch, BatchQuestion, Blocking, Host, Settings};
 pub use limits::{LimitError, Limits, parse_bytes, parse_duration, show_bytes, show_duration};
 pub use load::Load;
@@ -103,8 +96,10 @@ pub use runtime::output::Output;
 pub use runtime::{
     BoxFuture, Chunk, Ended, Live, RunContext, Runtime, RuntimeState, Stdin, Stream,
 };
-pub use skill::{
-    AllowedTools, Found, FrontMatter, Language, Library, Script, Skill, SkillError, Skipped, Value,
-};
 pub use skillrun_runtimes::third_party_licenses;
+#[doc(inline)]
+pub use skillrun_skill::{
+    AllowedTools, Found, FrontMatter, Grant, GrantError, Language, Library, Script, Skill,
+    SkillError, Skipped, Value, prompt,
+};
 pub use utf8::Utf8Decoder;

@@ -7,8 +7,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use skillrun::fuzzing::strict_fields;
-use skillrun::{FrontMatter, Value};
+use skillrun_skill::fuzzing::strict_fields;
+use skillrun_skill::{FrontMatter, Value};
 
 fuzz_target!(|document: &str| {
     let strict = strict_fields(document);

@@ -7,8 +7,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use skillrun::fuzzing::references;
-use skillrun::{Load, Skill, show_name};
+use skillrun::{Load, Skill};
+use skillrun_check::fuzzing::references;
+use skillrun_skill::text::show;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
@@ -50,13 +51,13 @@ static SKILL: LazyLock<PathBuf> = LazyLock::new(|| {
 
 fuzz_target!(|input: (&str, &str)| {
     let (wanted, body) = input;
-    let shown = show_name(wanted);
+    let shown = show(wanted);
     assert!(
         !shown
             .chars()
             .any(|c| c.is_control() || "\u{202e}\u{2028}\u{2029}\u{feff}\u{200b}".contains(c))
     );
-    assert_eq!(show_name(&shown), shown);
+    assert_eq!(show(&shown), shown);
 
     let inside = |path: &str| {
         let normal = |part| matches!(part, Component::Normal(_));

@@ -7,8 +7,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use skillrun::Language;
-use skillrun::fuzzing::{describe, facts};
+use skillrun_check::fuzzing::facts;
+use skillrun_skill::Language;
+use skillrun_skill::fuzzing::describe;
 
 const LANGUAGES: [Language; 5] = [
     Language::Python,

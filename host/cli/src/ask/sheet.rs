@@ -3,6 +3,8 @@
 //! We wrap texts here and do not leave it to the terminal: a text that controls where a row begins could write rows
 //! that look like ours.
 
+use skillrun_skill::text::show;
+
 /// The columns before a text.
 pub(super) const INDENT: usize = 12;
 /// The fewest columns for a text. A narrower text is unreadable.
@@ -134,7 +136,7 @@ pub(super) fn source(line: &str) -> String {
         true => length_note(line),
         false => String::new(),
     };
-    skillrun::show_name(&start) + &length_note
+    show(&start) + &length_note
 }
 
 fn length_note(text: &str) -> String {
@@ -144,7 +146,7 @@ fn length_note(text: &str) -> String {
 /// The beginning of a text, escaped, and whether it was cut.
 fn cut(text: &str, max: usize) -> (String, bool) {
     let start: String = text.chars().take(max).collect();
-    let shown = visible_blanks(&skillrun::show_name(&start));
+    let shown = visible_blanks(&show(&start));
     match shown.char_indices().nth(max) {
         Some((at, _)) => (shown[..at].to_owned(), true),
         None => (shown, start.len() < text.len()),

@@ -2,7 +2,7 @@
 
 use super::Checked;
 use crate::list::printable;
-use skillrun::check::Level;
+use skillrun_check::Level;
 use std::io::{self, Write};
 
 pub(super) fn print(all: &[Checked], out: &mut impl Write) -> io::Result<()> {

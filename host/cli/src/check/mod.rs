@@ -9,7 +9,8 @@ use crate::failure::{Failure, ignore_closed_pipe};
 use crate::{output, paths};
 use serde_json::{Value, json};
 use skillrun::Library;
-use skillrun::check::{Level, Preflight, Report, document_folder};
+use skillrun_check::{Level, Preflight, Report};
+use skillrun_skill::document_folder;
 use std::io::Write as _;
 use std::path::PathBuf;
 
@@ -37,7 +38,7 @@ pub(crate) fn check(args: &Check) -> Result<u8, Failure> {
     }
     let mut checked = Vec::new();
     for folder in folders {
-        let report = skillrun::check(&folder)?;
+        let report = skillrun_check::check(&folder)?;
         checked.push(Checked { folder, report });
     }
     let is_json = matches!(args.format(), CheckFormat::Json | CheckFormat::Sarif);

@@ -3,7 +3,7 @@
 use super::Checked;
 use crate::list::printable;
 use serde_json::{Value, json};
-use skillrun::check::{Finding, Rule};
+use skillrun_check::{Finding, Rule};
 use std::path::Path;
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";

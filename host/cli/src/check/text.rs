@@ -2,7 +2,7 @@
 
 use super::{Checked, total};
 use crate::list::printable;
-use skillrun::check::{Level, Preflight, Want};
+use skillrun_check::{Level, Preflight, Want};
 use std::io::{self, Write};
 
 pub(super) fn print(all: &[Checked], out: &mut impl Write) -> io::Result<()> {

@@ -8,7 +8,7 @@ use crate::policy::EffectiveRules;
 use crate::programs::{PATH, safe_variables};
 use crate::refusal::{Check, Refusal};
 use crate::request::{Request, Target, Tier};
-use crate::skill::{Language, Script};
+use crate::skill::{Language, OWN_VARIABLES, Script};
 
 pub(super) fn check_runtime(
     script: &Script,
@@ -206,18 +206,3 @@ pub(super) fn check_env(target: &Target, env: &[(String, String)]) -> Result<(),
     }
     Ok(())
 }
-
-/// Variables that a request may not set: those that skillrun sets, and `PYTHONPATH`, which decides what a script
-/// imports.
-pub(crate) const OWN_VARIABLES: [&str; 10] = [
-    "SKILL_NAME",
-    "SKILL_BASE_DIR",
-    "SKILL_VERSION",
-    "SKILLKIT_VERSION",
-    "SKILLRUN_VERSION",
-    "HOME",
-    "TMPDIR",
-    "PATH",
-    "LANG",
-    "PYTHONPATH",
-];

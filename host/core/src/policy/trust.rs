@@ -7,8 +7,8 @@
 
 use super::PolicyFile;
 use crate::files::{plain, show};
-use crate::hash::hex;
 use crate::ownership::{OtherWriter, other_writer};
+use crate::text::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::fs::{self, DirBuilder, OpenOptions};

@@ -7,7 +7,7 @@
 //! load; only if they differ is the content hashed again. Hashing each time would cost more than
 //! everything else in a start, and a write through the file system cannot leave `ctime` as it was.
 
-use crate::hash::hex;
+use crate::text::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::fs::{self, DirBuilder, File, OpenOptions};

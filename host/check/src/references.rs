@@ -2,8 +2,8 @@
 
 use super::preflight::Preflight;
 use super::resolve::inside;
-use crate::skill::{BASE_DIRECTORIES, SKIPPED_FOLDERS, Script};
 use cap_std::fs::Dir;
+use skillrun_skill::{BASE_DIRECTORIES, SKIPPED_FOLDERS, Script};
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 

@@ -3,8 +3,8 @@
 use super::facts::{Facts, Imported};
 use super::modules::{self, Availability};
 use super::preflight::{Import, Resolved};
-use crate::skill::{Language, Script};
 use cap_std::fs::Dir;
+use skillrun_skill::{Language, Script};
 use std::path::{Component, Path, PathBuf};
 
 /// Where a script's imports are resolved.

@@ -4,11 +4,9 @@ use super::facts::Facts;
 use super::resolve::Context;
 use super::rules::{self, Rule};
 use super::{javascript, python, shell};
-use crate::files::show;
-use crate::grant::Grant;
-use crate::plan::request::OWN_VARIABLES;
-use crate::skill::{Language, Script};
 use cap_std::fs::Dir;
+use skillrun_skill::text::show;
+use skillrun_skill::{Grant, Language, OWN_VARIABLES, Script};
 use std::path::Path;
 
 /// What a script needs from skillrun.

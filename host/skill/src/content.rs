@@ -5,8 +5,8 @@
 //! counts by the name of its target; if the target is inside the skill, that file counts by itself.
 
 use crate::files;
-use crate::hash::hex;
 use crate::skill::Skill;
+use crate::text::hex;
 use cap_std::fs::{Dir, FileTypeExt as _, Metadata, MetadataExt as _};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
@@ -32,11 +32,11 @@ const TIME_GRANULARITY: Duration = Duration::from_millis(50);
 
 /// Every file of a skill with the hash of its content, by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(crate) struct FileHashes(BTreeMap<String, String>);
+pub struct FileHashes(BTreeMap<String, String>);
 
 /// Everything in a skill at one moment.
 #[derive(Debug)]
-pub(crate) struct Content {
+pub struct Content {
     files: FileHashes,
     hash: String,
     /// What the file system said about each file, if that can show later that nothing changed.
@@ -68,7 +68,7 @@ impl Stamp {
 
 impl Content {
     /// Hashes everything in a folder. Fails with the reason if it is too large or cannot be read.
-    pub(crate) fn of_folder(root: &Dir) -> Result<Self, String> {
+    pub fn of_folder(root: &Dir) -> Result<Self, String> {
         let settled = SystemTime::now().checked_sub(TIME_GRANULARITY);
         let settled = settled.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         let settled = settled.map_or((0, 0), |time| {
@@ -86,7 +86,7 @@ impl Content {
     }
 
     /// A command of this machine.
-    pub(crate) fn of_command(path: &Path, hash: &str) -> Self {
+    pub fn of_command(path: &Path, hash: &str) -> Self {
         let files = FileHashes([(path.display().to_string(), hash.to_owned())].into());
         Self {
             hash: files.hash(),
@@ -96,17 +96,17 @@ impl Content {
     }
 
     /// One hash for all of it.
-    pub(crate) fn hash(&self) -> &str {
+    pub fn hash(&self) -> &str {
         &self.hash
     }
 
     /// The hash of every file.
-    pub(crate) fn files(&self) -> &FileHashes {
+    pub fn files(&self) -> &FileHashes {
         &self.files
     }
 
     /// Whether there is a file with this path and hash.
-    pub(crate) fn contains_file(&self, path: &Path, hash: &str) -> bool {
+    pub fn contains_file(&self, path: &Path, hash: &str) -> bool {
         let found = self.files.0.get(&key(path));
         found.is_some_and(|found| found.trim_end_matches(EXECUTABLE) == hash)
     }
@@ -116,7 +116,7 @@ impl Content {
     /// If the file system reports the same identities, sizes and times as before, the files are not read again. A
     /// program that has mapped a file into its memory could change it without changing its times, but it could as well
     /// wait until after this check.
-    pub(crate) fn is_current(&self, root: &Dir) -> bool {
+    pub fn is_current(&self, root: &Dir) -> bool {
         if let Some(stamps) = &self.stamps {
             let mut walk = Walk::new(Depth::Stat);
             if walk.top(root).is_ok() && walk.stamps == *stamps {
@@ -141,7 +141,7 @@ impl FileHashes {
     }
 
     /// The files that differ between two contents, each as `new`, `removed` or `changed`.
-    pub(crate) fn changes_since(&self, before: &Self) -> Vec<(String, &'static str)> {
+    pub fn changes_since(&self, before: &Self) -> Vec<(String, &'static str)> {
         let mut all: Vec<&String> = self.0.keys().chain(before.0.keys()).collect();
         all.sort();
         all.dedup();
@@ -159,25 +159,16 @@ impl FileHashes {
 
 /// The contents of skills that were hashed for one decision: a skill is hashed once for all of its scripts.
 #[derive(Debug, Default)]
-pub(crate) struct Contents(Vec<(PathBuf, Result<Arc<Content>, String>)>);
+pub struct Contents(Vec<(PathBuf, Result<Arc<Content>, String>)>);
 
 impl Contents {
-    pub(crate) fn of(&mut self, skill: &Skill) -> Result<Arc<Content>, String> {
+    pub fn of(&mut self, skill: &Skill) -> Result<Arc<Content>, String> {
         if let Some((_, known)) = self.0.iter().find(|(path, _)| path == skill.path()) {
             return known.clone();
         }
         let content = Content::of_folder(skill.root()).map(Arc::new);
         self.0.push((skill.path().to_owned(), content.clone()));
         content
-    }
-}
-
-impl Skill {
-    /// The hash of everything in its folder, for `digest` in a policy. Fails with the reason if the folder is too large
-    /// or cannot be read.
-    pub fn digest(&self) -> Result<String, String> {
-        let content = Content::of_folder(self.root())?;
-        Ok(format!("sha256:{}", content.hash()))
     }
 }
 
@@ -298,8 +289,8 @@ impl Walk {
             }
             self.bytes += count as u64;
             if self.bytes > MAX_BYTES {
-                let limit = crate::limits::show_bytes(MAX_BYTES);
-                return Err(format!("exceeds the limit of {limit} for a skill"));
+                let limit = MAX_BYTES / (1024 * 1024);
+                return Err(format!("exceeds the limit of {limit}MiB for a skill"));
             }
             hash.update(&part[..count]);
         }

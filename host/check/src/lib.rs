@@ -1,13 +1,26 @@
 //! Checks whether a skill conforms to the specification, and what its scripts need from skillrun,
 //! without running anything.
 //!
+//! It never runs, writes or asks anything. Below it is only the model of skills, `skillrun-skill`: it is a crate of its
+//! own so that the compiler refuses a call to anything that runs. As a module of `skillrun` it could reach all of that.
+//!
 //! The first part agrees with the reference validator on what is valid and which rule is violated; its
 //! findings are the only errors. The second part reads sources and says *probably*: a program can compute
 //! anything, so a finding from reading a source is never an error.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `rules` | everything that is looked for, by name |
+//! | `spec` | the front matter compared with the specification |
+//! | `references` | the files that a skill's documents refer to |
+//! | `python`, `javascript`, `shell` | what a source imports and uses, as `facts` |
+//! | `modules`, `resolve` | where an import comes from |
+//! | `preflight` | what a script needs from skillrun |
 
 mod facts;
 #[cfg(any(test, feature = "fuzzing"))]
-pub(crate) mod fuzzing;
+#[doc(hidden)]
+pub mod fuzzing;
 mod javascript;
 mod modules;
 mod preflight;
@@ -16,15 +29,15 @@ mod references;
 mod resolve;
 mod rules;
 mod shell;
-pub(crate) mod spec;
-pub(crate) mod strict;
+mod spec;
 
 pub use preflight::{Import, Preflight, Resolved, Runtime, Want};
 pub use rules::{Level, Rule};
 
-use crate::files::{self, ReadError, show};
-use crate::skill::{self, MAX_SKILL_MD, Script, SkillError};
 use cap_std::fs::Dir;
+use skillrun_skill::files::{self, ReadError};
+use skillrun_skill::text::show;
+use skillrun_skill::{self as skill, MAX_SKILL_MD, Script, SkillError, strict};
 use std::path::{Path, PathBuf};
 
 /// Bytes of one script. A larger one is generated, not written by hand.
@@ -79,14 +92,14 @@ pub struct Finding {
 /// be opened.
 ///
 /// ```no_run
-/// let report = skillrun::check("skills/word-count")?;
+/// let report = skillrun_check::check("skills/word-count")?;
 /// for finding in &report.findings {
 ///     println!("{}: {}: {}", finding.rule.level, finding.rule.id, finding.message);
 /// }
-/// # Ok::<(), skillrun::SkillError>(())
+/// # Ok::<(), skillrun_skill::SkillError>(())
 /// ```
 pub fn check(path: impl AsRef<Path>) -> Result<Report, SkillError> {
-    let requested = document_folder(path.as_ref());
+    let requested = skill::document_folder(path.as_ref());
     let (path, root) = skill::open(&requested)?;
     // The folder's name is the one that was asked for, not the one that a link points to.
     let folder = requested.file_name().or(path.file_name());
@@ -102,9 +115,11 @@ pub fn check(path: impl AsRef<Path>) -> Result<Report, SkillError> {
     let mut name = folder.clone();
     match fields {
         None => {}
-        Some(Err(error)) => checker.report(error.rule, error.message, file, error.line),
+        Some(Err(error)) => {
+            checker.report(spec::rule_of(error.kind), error.message, file, error.line);
+        }
         Some(Ok(fields)) => {
-            name = spec::text_of(&fields, "name").map_or(name, str::to_owned);
+            name = strict::text_of(&fields, "name").map_or(name, str::to_owned);
             for (rule, message, line) in spec::violations(&fields, &folder) {
                 checker.report(rule, message, file, line);
             }
@@ -121,20 +136,6 @@ pub fn check(path: impl AsRef<Path>) -> Result<Report, SkillError> {
         findings: checker.findings,
         scripts,
     })
-}
-
-/// The folder of a skill that was named by its `SKILL.md`. Any other path is returned as it is.
-pub fn document_folder(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default();
-    match path.parent() {
-        Some(parent) if name.eq_ignore_ascii_case("skill.md") && path.is_file() => {
-            match parent.as_os_str().is_empty() {
-                true => PathBuf::from("."),
-                false => parent.to_owned(),
-            }
-        }
-        _ => path.to_owned(),
-    }
 }
 
 struct Checker {

@@ -4,10 +4,7 @@ const MAX_CHARS: usize = 64;
 const MAX_CANDIDATES: usize = 2000;
 
 /// The candidate most similar to `wrong`, if it is similar enough to be a plausible correction.
-pub(crate) fn nearest<'a>(
-    wrong: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub fn nearest<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // A comparison takes time proportional to the product of the lengths; a name this long was not mistyped by hand.
     if wrong.chars().count() > MAX_CHARS {
         return None;

@@ -15,7 +15,22 @@ const MAX_ENTRIES: usize = 20_000;
 /// Bytes read for a description: enough for a licence header and a docstring.
 const HEAD_BYTES: u64 = 16 * 1024;
 /// Folders that contain third-party code, or no scripts.
-pub(crate) const SKIPPED_FOLDERS: [&str; 4] = ["node_modules", ".git", "__pycache__", ".venv"];
+pub const SKIPPED_FOLDERS: [&str; 4] = ["node_modules", ".git", "__pycache__", ".venv"];
+
+/// Variables that a request may not set: those that every script has, and `PYTHONPATH`, which decides what a script
+/// imports.
+pub const OWN_VARIABLES: [&str; 10] = [
+    "SKILL_NAME",
+    "SKILL_BASE_DIR",
+    "SKILL_VERSION",
+    "SKILLKIT_VERSION",
+    "SKILLRUN_VERSION",
+    "HOME",
+    "TMPDIR",
+    "PATH",
+    "LANG",
+    "PYTHONPATH",
+];
 
 /// One runnable file of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +76,7 @@ impl Script {
 }
 
 /// The scripts below `root`: those in `scripts/` first, then the others, each part in path order.
-pub(crate) fn discover(root: &Dir, root_path: &Path) -> Vec<Script> {
+pub fn discover(root: &Dir, root_path: &Path) -> Vec<Script> {
     let mut found = walk(root, root_path, "scripts");
     found.extend(walk(root, root_path, ""));
     found
@@ -149,15 +164,26 @@ fn head(root: &Dir, path: &Path) -> Result<Vec<u8>, ReadError> {
 
 /// Why a name does not match a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum NoScript {
-    /// No such file; the nearest name, if one is similar.
-    Missing { nearest: Option<String> },
+pub enum NoScript {
+    /// No such file.
+    Missing {
+        /// The nearest name, if one is similar.
+        nearest: Option<String>,
+    },
     /// Several scripts match it.
-    Ambiguous { candidates: Vec<String> },
+    Ambiguous {
+        /// Their paths.
+        candidates: Vec<String>,
+    },
     /// It leads out of the skill.
     Outside,
     /// The file exists, but it cannot run.
-    Unfit { path: String, why: String },
+    Unfit {
+        /// The file, by its path in the skill.
+        path: String,
+        /// What is wrong with it.
+        why: String,
+    },
 }
 
 /// Finds the script that `wanted` names, or the reason why there is none. The reason is slow to find; it is for messages.

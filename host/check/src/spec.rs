@@ -1,11 +1,12 @@
 //! Checks the fields against the specification, as the reference validator does.
 
 use super::rules::{self, Rule};
-use super::strict::{Kind, Node};
-use crate::files::show;
 use icu_normalizer::ComposingNormalizerBorrowed;
 use icu_properties::CodePointMapData;
 use icu_properties::props::{GeneralCategory, GeneralCategoryGroup};
+use skillrun_skill::strict::{Node, ParseErrorKind, strip};
+use skillrun_skill::suggest;
+use skillrun_skill::text::show;
 
 const MAX_NAME: usize = 64;
 const MAX_DESCRIPTION: usize = 1024;
@@ -22,6 +23,21 @@ const FIELDS: [&str; 6] = [
 /// A violated rule, the message, and the line of the field.
 pub(super) type Violation = (&'static Rule, String, Option<usize>);
 
+/// The rule that a front matter violates if it cannot be read.
+pub(super) fn rule_of(kind: ParseErrorKind) -> &'static Rule {
+    match kind {
+        ParseErrorKind::Missing => &rules::FRONT_MATTER_MISSING,
+        ParseErrorKind::Unclosed => &rules::FRONT_MATTER_UNCLOSED,
+        ParseErrorKind::NotFields => &rules::FRONT_MATTER_NOT_FIELDS,
+        ParseErrorKind::Invalid => &rules::YAML_INVALID,
+        ParseErrorKind::Flow => &rules::YAML_FLOW,
+        ParseErrorKind::Tag => &rules::YAML_TAG,
+        ParseErrorKind::Anchor => &rules::YAML_ANCHOR,
+        ParseErrorKind::Duplicate => &rules::YAML_DUPLICATE,
+        ParseErrorKind::Indentation => &rules::YAML_INDENTATION,
+    }
+}
+
 /// The rules that the fields of the skill in `folder` violate, in the reference validator's order.
 pub(super) fn violations(fields: &[(Node, Node)], folder: &str) -> Vec<Violation> {
     let mut all = Vec::new();
@@ -30,7 +46,7 @@ pub(super) fn violations(fields: &[(Node, Node)], folder: &str) -> Vec<Violation
     for (name, _) in fields() {
         let text = name.text().unwrap_or_default();
         if !FIELDS.contains(&text) {
-            let hint = match crate::suggest::nearest(text, FIELDS) {
+            let hint = match suggest::nearest(text, FIELDS) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "move it to `metadata`".into(),
             };
@@ -153,21 +169,4 @@ fn is_alphanumeric(c: char) -> bool {
         // The reference accepts other numbers only if they have a numeric value, which is nearly all of them.
         || GeneralCategoryGroup::LetterNumber.contains(category)
         || GeneralCategoryGroup::OtherNumber.contains(category)
-}
-
-/// Trims whitespace. Like the reference validator, it treats the four ASCII separators as whitespace.
-pub(crate) fn strip(text: &str) -> &str {
-    text.trim_matches(|c: char| c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}'))
-}
-
-/// The trimmed text of a field, unless it is empty.
-pub(crate) fn text_of<'a>(fields: &'a [(Node, Node)], wanted: &str) -> Option<&'a str> {
-    let mut found = fields
-        .iter()
-        .filter(|(name, _)| name.text() == Some(wanted));
-    let (_, value) = found.next()?;
-    match &value.kind {
-        Kind::Text(text) => Some(strip(text)).filter(|text| !text.is_empty()),
-        _ => None,
-    }
 }

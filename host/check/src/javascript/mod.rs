@@ -240,7 +240,7 @@ mod tests {
 
     fn imported(source: &str) -> Vec<String> {
         let facts = facts(source);
-        let optional = |import: &crate::check::facts::Imported| {
+        let optional = |import: &crate::facts::Imported| {
             format!("{}{}", import.name, if import.optional { "?" } else { "" })
         };
         facts.imports.iter().map(optional).collect()

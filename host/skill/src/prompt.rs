@@ -3,9 +3,11 @@
 //! As long as the skills do not change, both texts stay the same byte for byte, so that an agent's prompt cache stays
 //! valid. Text from a skill is escaped so that it cannot leave its table cell or element.
 
-use crate::check::{spec, strict};
-use crate::files::{self, show};
-use crate::skill::{MAX_SKILL_MD, Script, Skill};
+use crate::files;
+use crate::script::Script;
+use crate::skill::{MAX_SKILL_MD, Skill};
+use crate::strict;
+use crate::text::show;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -73,7 +75,7 @@ fn name_and_description(skill: &Skill) -> (String, String) {
         let bytes =
             files::read(skill.root(), Path::new(skill.document_name()), MAX_SKILL_MD).ok()?;
         let fields = strict::fields(&String::from_utf8(bytes).ok()?).ok()?;
-        let text = |field| spec::text_of(&fields, field).map(str::to_owned);
+        let text = |field| strict::text_of(&fields, field).map(str::to_owned);
         Some((text("name")?, text("description")?))
     };
     read().unwrap_or_else(loaded)

@@ -5,24 +5,11 @@
 //! Loading is lenient, as in other agents: what can be repaired is a warning. Scripts are found on
 //! first use and kept for the skill's lifetime.
 
-mod allowed_tools;
-mod describe;
-mod front_matter;
-mod language;
-mod library;
-mod script;
-
-pub use allowed_tools::AllowedTools;
-#[cfg(any(test, feature = "fuzzing"))]
-pub(crate) use describe::describe;
-pub use front_matter::{FrontMatter, Value};
-pub(crate) use front_matter::{HiddenBoms, indented};
-pub use language::Language;
-pub use library::{Found, Library, Skipped};
-pub use script::Script;
-pub(crate) use script::{NoScript, SKIPPED_FOLDERS, discover};
-
+use crate::allowed_tools::AllowedTools;
+use crate::content::Content;
 use crate::files;
+use crate::front_matter::FrontMatter;
+use crate::script::{self, NoScript, Script};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use std::collections::HashMap;
@@ -30,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// What published skills write for their own folder.
-pub(crate) const BASE_DIRECTORIES: [&str; 10] = [
+pub const BASE_DIRECTORIES: [&str; 10] = [
     "{baseDir}/",
     "${baseDir}/",
     "${CLAUDE_SKILL_DIR}/",
@@ -54,7 +41,7 @@ const FIELDS: [&str; 7] = [
     "version",
 ];
 /// Bytes of a `SKILL.md`. Instructions are for a model's context, which they would fill at a megabyte.
-pub(crate) const MAX_SKILL_MD: u64 = 1024 * 1024;
+pub const MAX_SKILL_MD: u64 = 1024 * 1024;
 
 /// A loaded skill.
 #[derive(Debug)]
@@ -71,9 +58,9 @@ pub struct Skill {
     scripts: OnceLock<Vec<Script>>,
     warnings: Vec<String>,
     /// The name by which it was found, if its folder has another: the name of a link, or the one in `SKILL.md`.
-    found_as: Option<String>,
+    pub(crate) found_as: Option<String>,
     /// The skills that it shadows.
-    shadowed: Vec<PathBuf>,
+    pub(crate) shadowed: Vec<PathBuf>,
 }
 
 /// Why a folder is not a skill that can be loaded.
@@ -206,16 +193,6 @@ impl Skill {
             .unwrap_or_default()
     }
 
-    /// The names by which a policy may refer to it: its folder's name, and the name by which it was found.
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        std::iter::once(self.folder()).chain(self.found_as.as_deref())
-    }
-
-    /// The skills that it shadows, in search order.
-    pub(crate) fn shadowed(&self) -> &[PathBuf] {
-        &self.shadowed
-    }
-
     /// What it is for, in its own words.
     pub fn description(&self) -> &str {
         &self.description
@@ -296,8 +273,34 @@ impl Skill {
             .collect()
     }
 
+    /// The script with this path, file name or stem, if there is exactly one.
+    pub fn script(&self, wanted: &str) -> Option<&Script> {
+        script::lookup(self.scripts(), wanted).ok().flatten()
+    }
+
+    /// The hash of everything in its folder, for `digest` in a policy. Fails with the reason if the folder is too large
+    /// or cannot be read.
+    pub fn digest(&self) -> Result<String, String> {
+        let content = Content::of_folder(&self.root)?;
+        Ok(format!("sha256:{}", content.hash()))
+    }
+}
+
+/// For the other crates of skillrun. Not part of the interface: it may change with any commit.
+#[doc(hidden)]
+impl Skill {
+    /// The names by which a policy may refer to it: its folder's name, and the name by which it was found.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.folder()).chain(self.found_as.as_deref())
+    }
+
+    /// The skills that it shadows, in search order.
+    pub fn shadowed(&self) -> &[PathBuf] {
+        &self.shadowed
+    }
+
     /// The name of its document: `SKILL.md`, or `skill.md` if there is no `SKILL.md`.
-    pub(crate) fn document_name(&self) -> &'static str {
+    pub fn document_name(&self) -> &'static str {
         match self.root.metadata("SKILL.md") {
             Ok(_) => "SKILL.md",
             Err(_) => "skill.md",
@@ -305,7 +308,7 @@ impl Skill {
     }
 
     /// What instructions may write before a path inside the skill.
-    pub(crate) fn prefixes(&self) -> Vec<String> {
+    pub fn prefixes(&self) -> Vec<String> {
         let mut prefixes = self.folder_prefixes();
         prefixes.extend(prefixes_of(self.name()));
         prefixes.extend(Self::base_prefixes());
@@ -313,33 +316,29 @@ impl Skill {
     }
 
     /// Prefixes that name its folder.
-    pub(crate) fn folder_prefixes(&self) -> Vec<String> {
+    pub fn folder_prefixes(&self) -> Vec<String> {
         let own = self.path().to_str().map(|path| format!("{path}/"));
         let own = own.into_iter().chain(prefixes_of(self.folder()));
         own.filter(|prefix| prefix.len() > 1).collect()
     }
 
     /// Prefixes with the name in its `SKILL.md`.
-    pub(crate) fn name_prefixes(&self) -> Vec<String> {
+    pub fn name_prefixes(&self) -> Vec<String> {
         prefixes_of(self.name()).collect()
     }
 
     /// Prefixes that stand for the folder of any skill.
-    pub(crate) fn base_prefixes() -> impl Iterator<Item = String> {
+    pub fn base_prefixes() -> impl Iterator<Item = String> {
         let bases = BASE_DIRECTORIES.into_iter().chain(["./"]);
         bases.map(str::to_owned)
     }
 
-    pub(crate) fn root(&self) -> &Dir {
+    /// The handle through which everything in it is read.
+    pub fn root(&self) -> &Dir {
         &self.root
     }
-
-    /// The script with this path, file name or stem, if there is exactly one.
-    pub fn script(&self, wanted: &str) -> Option<&Script> {
-        script::lookup(self.scripts(), wanted).ok().flatten()
-    }
-
-    pub(crate) fn find_script(&self, wanted: &str) -> Result<&Script, NoScript> {
+    /// The script that `wanted` names, or the reason why there is none.
+    pub fn find_script(&self, wanted: &str) -> Result<&Script, NoScript> {
         script::find(self.scripts(), &self.root, wanted)
     }
 }
@@ -359,8 +358,22 @@ fn prefixes_of(name: &str) -> impl Iterator<Item = String> {
     parents.map(move |parent| format!("{parent}{name}/"))
 }
 
+/// The folder of a skill that was named by its `SKILL.md`. Any other path is returned as it is.
+pub fn document_folder(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default();
+    match path.parent() {
+        Some(parent) if name.eq_ignore_ascii_case("skill.md") && path.is_file() => {
+            match parent.as_os_str().is_empty() {
+                true => PathBuf::from("."),
+                false => parent.to_owned(),
+            }
+        }
+        _ => path.to_owned(),
+    }
+}
+
 /// The real path of a skill's folder, and the handle through which it is read.
-pub(crate) fn open(requested: &Path) -> Result<(PathBuf, Dir), SkillError> {
+pub fn open(requested: &Path) -> Result<(PathBuf, Dir), SkillError> {
     let invalid = |why: String| SkillError::Invalid {
         path: requested.to_owned(),
         why,

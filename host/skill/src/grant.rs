@@ -1,6 +1,6 @@
 //! One thing a script may touch, in one text form everywhere: policy file, flag, prompt, audit, message.
 //!
-//! A grant says *what*, never *how much* (that is [`crate::Limits`]) and never *who* (that is [`crate::Policy`]).
+//! A grant says *what*, never *how much* (those are the limits of a run) and never *who* (that is a policy).
 //! `covers` compares values and does not access the file system: paths are made absolute and free of `..` when a grant
 //! is created, so that `read:./data` and `read:/w/data/../data/x` cannot mean more than they say.
 

@@ -23,7 +23,8 @@ pub enum Language {
 
 impl Language {
     /// All of them.
-    pub(crate) const ALL: [Self; 7] = [
+    #[doc(hidden)]
+    pub const ALL: [Self; 7] = [
         Self::Python,
         Self::JavaScript,
         Self::Bash,
@@ -117,7 +118,8 @@ impl Language {
     }
 
     /// Other commands that skills write for the interpreter.
-    pub(crate) fn other_names(self) -> &'static [&'static str] {
+    #[doc(hidden)]
+    pub fn other_names(self) -> &'static [&'static str] {
         match self {
             Self::Python => &["python", "uv run"],
             Self::JavaScript => &[

@@ -5,9 +5,8 @@
 //! matter at any `---`, even in the middle of a line, because the reference validator does: a skill that is valid here must be read
 //! the same way everywhere.
 
-use super::rules::{self, Rule};
 use crate::files::show;
-use crate::skill::HiddenBoms;
+use crate::front_matter::{HiddenBoms, indented};
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span, StrInput};
 use std::collections::HashSet;
 
@@ -16,21 +15,21 @@ const MAX_DEPTH: usize = 64;
 
 /// A value and where it starts.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Node {
-    pub(crate) kind: Kind,
-    pub(crate) line: usize,
+pub struct Node {
+    pub kind: Kind,
+    pub line: usize,
     column: usize,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     Text(String),
     List(Vec<Node>),
     Map(Vec<(Node, Node)>),
 }
 
 impl Node {
-    pub(crate) fn text(&self) -> Option<&str> {
+    pub fn text(&self) -> Option<&str> {
         match &self.kind {
             Kind::Text(text) => Some(text),
             _ => None,
@@ -38,45 +37,85 @@ impl Node {
     }
 }
 
-/// Why the front matter cannot be read, as the first rule that it violates.
+/// Why the front matter cannot be read, by the first thing that is wrong with it.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct ParseError {
-    pub(crate) rule: &'static Rule,
-    pub(crate) message: String,
-    pub(crate) line: Option<usize>,
+pub struct ParseError {
+    pub kind: ParseErrorKind,
+    pub message: String,
+    pub line: Option<usize>,
 }
 
-fn parse_error(rule: &'static Rule, line: usize, message: impl Into<String>) -> ParseError {
+/// What is wrong with a front matter that cannot be read. `check` has a rule for each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ParseErrorKind {
+    /// The document does not start with `---`.
+    Missing,
+    /// It is not closed by `---`.
+    Unclosed,
+    /// It is not a list of `field: value` lines.
+    NotFields,
+    /// It is not valid YAML.
+    Invalid,
+    /// It uses `[…]` or `{…}`.
+    Flow,
+    /// It uses a tag.
+    Tag,
+    /// It uses an anchor.
+    Anchor,
+    /// A field appears twice.
+    Duplicate,
+    /// Sibling mappings have different indentation.
+    Indentation,
+}
+
+fn parse_error(kind: ParseErrorKind, line: usize, message: impl Into<String>) -> ParseError {
     ParseError {
-        rule,
+        kind,
         message: message.into(),
         line: Some(line),
     }
 }
 
 /// The fields of a document's front matter, each name with its value.
-pub(crate) fn fields(document: &str) -> Result<Vec<(Node, Node)>, ParseError> {
+pub fn fields(document: &str) -> Result<Vec<(Node, Node)>, ParseError> {
     let document = document.replace("\r\n", "\n").replace('\r', "\n");
     let Some(rest) = document.strip_prefix("---") else {
-        let rule = &rules::FRONT_MATTER_MISSING;
-        return Err(parse_error(rule, 1, "SKILL.md does not start with `---`"));
+        let kind = ParseErrorKind::Missing;
+        return Err(parse_error(kind, 1, "SKILL.md does not start with `---`"));
     };
     let Some((yaml, _)) = rest.split_once("---") else {
-        let rule = &rules::FRONT_MATTER_UNCLOSED;
+        let kind = ParseErrorKind::Unclosed;
         return Err(parse_error(
-            rule,
+            kind,
             1,
             "the front matter is not closed by `---`",
         ));
     };
-    read(yaml).or_else(|error| match error.rule.id {
-        "yaml-invalid" => read(&crate::skill::indented(yaml)).map_err(|_| error),
+    read(yaml).or_else(|error| match error.kind {
+        ParseErrorKind::Invalid => read(&indented(yaml)).map_err(|_| error),
         _ => Err(error),
     })
 }
 
+/// Trims whitespace. Like the reference validator, it treats the four ASCII separators as whitespace.
+pub fn strip(text: &str) -> &str {
+    text.trim_matches(|c: char| c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}'))
+}
+
+/// The trimmed text of a field, unless it is empty.
+pub fn text_of<'a>(fields: &'a [(Node, Node)], wanted: &str) -> Option<&'a str> {
+    let mut found = fields
+        .iter()
+        .filter(|(name, _)| name.text() == Some(wanted));
+    let (_, value) = found.next()?;
+    match &value.kind {
+        Kind::Text(text) => Some(strip(text)).filter(|text| !text.is_empty()),
+        _ => None,
+    }
+}
+
 fn read(yaml: &str) -> Result<Vec<(Node, Node)>, ParseError> {
-    let invalid = |line: usize, what: &str| parse_error(&rules::YAML_INVALID, line, what);
+    let invalid = |line: usize, what: &str| parse_error(ParseErrorKind::Invalid, line, what);
     let mut lines = yaml.split('\n').enumerate();
     if let Some((index, _)) = lines.find(|(_, line)| line.chars().any(|c| !is_printable(c))) {
         let message = "the front matter contains a control character";
@@ -122,7 +161,7 @@ fn read(yaml: &str) -> Result<Vec<(Node, Node)>, ParseError> {
                 items.iter().try_for_each(check_value)?;
             }
             Err(parse_error(
-                &rules::FRONT_MATTER_NOT_FIELDS,
+                ParseErrorKind::NotFields,
                 line,
                 "the front matter is not a list of `field: value` lines",
             ))
@@ -137,22 +176,26 @@ fn check_mapping(fields: &[(Node, Node)]) -> Result<(), ParseError> {
     for (name, value) in fields {
         let Some(text) = name.text() else {
             let message = "a field's name is not text";
-            return Err(parse_error(&rules::YAML_INVALID, name.line, message));
+            return Err(parse_error(ParseErrorKind::Invalid, name.line, message));
         };
         if text == "<<" && value.text().is_some() {
             let message = "the value of the merge key `<<` is not a mapping";
-            return Err(parse_error(&rules::YAML_INVALID, name.line, message));
+            return Err(parse_error(ParseErrorKind::Invalid, name.line, message));
         }
         if !known.insert(text) {
             let message = format!("the field `{}` appears twice", show(text));
-            return Err(parse_error(&rules::YAML_DUPLICATE, name.line, message));
+            return Err(parse_error(ParseErrorKind::Duplicate, name.line, message));
         }
     }
     for (_, value) in fields {
         if matches!(value.kind, Kind::Map(_)) && *column.get_or_insert(value.column) != value.column
         {
             let message = "this mapping is indented differently from the one before it";
-            return Err(parse_error(&rules::YAML_INDENTATION, value.line, message));
+            return Err(parse_error(
+                ParseErrorKind::Indentation,
+                value.line,
+                message,
+            ));
         }
     }
     fields.iter().try_for_each(|(_, value)| check_value(value))
@@ -183,7 +226,7 @@ impl<'a> Reader<'a> {
                 // The parser reports an error at the end on the line after the last one.
                 let lines = self.source.iter().filter(|c| **c == '\n').count() + 1;
                 let line = error.marker().line().min(lines);
-                Err(parse_error(&rules::YAML_INVALID, line, message))
+                Err(parse_error(ParseErrorKind::Invalid, line, message))
             }
             None => Ok((Event::StreamEnd, Span::empty(Marker::new(0, 1, 0)))),
         }
@@ -199,7 +242,7 @@ impl<'a> Reader<'a> {
         let (line, column) = (span.start.line(), span.start.col());
         if depth > MAX_DEPTH {
             let message = format!("the front matter is nested more than {MAX_DEPTH} deep");
-            return Err(parse_error(&rules::YAML_INVALID, line, message));
+            return Err(parse_error(ParseErrorKind::Invalid, line, message));
         }
         self.refuse(&event, span)?;
         let kind = match event {
@@ -243,7 +286,7 @@ impl<'a> Reader<'a> {
             }
             _ => {
                 let message = "the front matter is not valid YAML: it ends too early";
-                return Err(parse_error(&rules::YAML_INVALID, line, message));
+                return Err(parse_error(ParseErrorKind::Invalid, line, message));
             }
         };
         Ok(Node { kind, line, column })
@@ -283,9 +326,9 @@ impl<'a> Reader<'a> {
         let line = span.start.line();
         let first = self.source.get(span.start.index());
         // The first violation in the text is reported.
-        let parse_error = |rule, line, message| match self.stray_tab(span.start.index()) {
+        let parse_error = |kind, line, message| match self.stray_tab(span.start.index()) {
             Some(line) => tab_error(line),
-            None => parse_error(rule, line, message),
+            None => parse_error(kind, line, message),
         };
         let (anchor, tag) = match event {
             Event::Scalar(_, _, anchor, tag) => (*anchor, tag),
@@ -294,16 +337,16 @@ impl<'a> Reader<'a> {
         };
         if anchor != 0 {
             let message = "anchors are not accepted: put the value in quotes";
-            return Err(parse_error(&rules::YAML_ANCHOR, line, message));
+            return Err(parse_error(ParseErrorKind::Anchor, line, message));
         }
         if tag.is_some() {
             let message = "tags are not accepted: put the value in quotes";
-            return Err(parse_error(&rules::YAML_TAG, line, message));
+            return Err(parse_error(ParseErrorKind::Tag, line, message));
         }
         let collection = !matches!(event, Event::Scalar(..));
         if collection && matches!(first, Some('[' | '{')) {
             let message = "`[…]` and `{…}` are not accepted: write one item per line, or put the value in quotes";
-            return Err(parse_error(&rules::YAML_FLOW, line, message));
+            return Err(parse_error(ParseErrorKind::Flow, line, message));
         }
         Ok(())
     }
@@ -311,7 +354,7 @@ impl<'a> Reader<'a> {
 
 fn tab_error(line: usize) -> ParseError {
     let message = "a tab is used where only spaces are allowed";
-    parse_error(&rules::YAML_INVALID, line, message)
+    parse_error(ParseErrorKind::Invalid, line, message)
 }
 
 /// The characters that YAML allows.

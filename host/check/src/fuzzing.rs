@@ -1,7 +1,10 @@
-//! Exposes the readers of sources and documents to the fuzz targets.
+//! The readers of sources and documents, for the fuzz targets in `tests/fuzz`.
+//!
+//! They are behind the cargo feature `fuzzing`, hidden from the documentation, and not part of the interface: they may
+//! change with any commit. Everything here only calls the code that `check` calls.
 
-use super::{javascript, python, shell, strict};
-use crate::skill::Language;
+use super::{javascript, python, shell};
+use skillrun_skill::Language;
 use std::collections::BTreeMap;
 
 /// What a source imports and uses, each with its line.
@@ -40,22 +43,4 @@ pub fn facts(language: Language, source: &str) -> Facts {
 /// The paths in the skill that a document refers to, each with its line.
 pub fn references(document: &str, names: &[&str]) -> BTreeMap<String, usize> {
     super::references::of(document, names)
-}
-
-/// The fields that `skillrun check` reads, with their text if they have one, or the line and message of the error.
-#[expect(
-    clippy::type_complexity,
-    reason = "a named type would be longer than this"
-)]
-pub fn strict_fields(
-    document: &str,
-) -> Result<Vec<(String, Option<String>)>, (Option<usize>, String)> {
-    let text = |node: &strict::Node| node.text().map(str::to_owned);
-    match strict::fields(document) {
-        Ok(fields) => Ok(fields
-            .iter()
-            .map(|(name, value)| (text(name).unwrap_or_default(), text(value)))
-            .collect()),
-        Err(error) => Err((error.line, error.message)),
-    }
 }
