@@ -208,7 +208,7 @@ impl Host {
             Err(refusal) => Err(refusal),
         };
         match &decided {
-            Ok(_) => self.audit.check_writable()?,
+            Ok(_) => self.audit.check_writable_blocking()?,
             Err(refusal) => {
                 let asked = RunInfo {
                     run_id: &run_id,
@@ -222,7 +222,7 @@ impl Host {
                     grants: &asked.grants,
                 };
                 self.audit
-                    .write(&Event::refused(asked, &refusal.message))?;
+                    .write_blocking(Event::refused(asked, &refusal.message))?;
             }
         }
         Ok(decided)
@@ -251,7 +251,7 @@ impl Host {
                 workspace: permit.workspace_path(),
             };
             let event = Event::approved(permit.run_info(), answered);
-            self.audit.write(&event)?;
+            self.audit.write_blocking(event)?;
         }
         if let Err(error) = self.approvals.remember(&open, answer) {
             self.refuse_all(open.permits(), &error.to_string(), APPROVAL_HINT)?;
@@ -303,7 +303,7 @@ impl Host {
         for permit in permits {
             let message = format!("{} was not approved: {why}", permit.title());
             self.audit
-                .write(&Event::refused(permit.run_info(), &message))?;
+                .write_blocking(Event::refused(permit.run_info(), &message))?;
             let refusal = Refusal::new(Check::Approval, message).hint(hint);
             refused.push(Decision::Refused(refusal));
         }
@@ -321,24 +321,40 @@ impl Host {
         let runtime = self.runtime_for(&permit)?;
         if approval::is_outdated(&permit) {
             let error = Error::Changed(permit.title());
+            let why = error.to_string();
             self.audit
-                .write(&Event::refused(permit.run_info(), &error.to_string()))?;
+                .write(Event::refused(permit.run_info(), &why))
+                .await?;
             return Err(error);
         }
-        self.audit.write(&Event::started(permit.run_info()))?;
         let permit = Arc::new(permit);
         self.running()
             .insert(permit.run_id.clone(), Arc::clone(&permit));
+        // From here on: if the future is dropped while `started` is written, that line is followed by `aborted`.
         let running = Running {
             host: self,
             permit: &permit,
         };
-        let ended = runtime.run(&permit, live).await?;
+        if let Err(error) = self.audit.write(Event::started(permit.run_info())).await {
+            running.ended();
+            return Err(error);
+        }
+        let ended = match runtime.run(&permit, live).await {
+            Ok(ended) => ended,
+            Err(error) => {
+                if running.ended() {
+                    // The first error is the one that matters.
+                    let _ = self.audit.write(Event::aborted(permit.run_info())).await;
+                }
+                return Err(error);
+            }
+        };
         let mut outcome = outcome(&permit, runtime.name(), ended);
-        if running.ended()
-            && let Err(error) = self.audit.write(&Event::finished(permit.run_info(), &outcome))
-        {
-            outcome.warnings.push(error.to_string());
+        if running.ended() {
+            let finished = Event::finished(permit.run_info(), &outcome);
+            if let Err(error) = self.audit.write(finished).await {
+                outcome.warnings.push(error.to_string());
+            }
         }
         Ok(outcome)
     }
@@ -349,23 +365,25 @@ impl Host {
         let running = std::mem::take(&mut *self.running());
         for permit in running.values() {
             // The process is about to end, so an error cannot be reported.
-            let _ = self.audit.write(&Event::aborted(permit.run_info()));
+            self.audit.post(Event::aborted(permit.run_info()));
         }
+        self.audit.flush_blocking();
     }
 
     fn running(&self) -> MutexGuard<'_, HashMap<String, Arc<Permit>>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until the scratch directories of finished runs are removed, and the smaller ones that killed processes left
-    /// behind. It waits at most 10 seconds; the next process removes the rest. Returns why
-    /// a directory could not be removed.
+    /// Waits until the runs whose futures were dropped are recorded as aborted, and until the scratch directories of
+    /// finished runs are removed, and the smaller ones that killed processes left behind. It waits at most 10 seconds
+    /// for the directories; the next process removes the rest. Returns why a directory could not be removed.
     ///
     /// For a process that is about to end without dropping its host.
     pub async fn clean_up(&self) -> Option<String> {
         let [python, javascript, native] = self.runtimes().map(Runtime::clean_up);
-        // At the same time, so that the wait is not three times as long.
-        let (python, javascript, native) = tokio::join!(python, javascript, native);
+        // At the same time, so that the wait is not several times as long.
+        let ((), python, javascript, native) =
+            tokio::join!(self.audit.flush(), python, javascript, native);
         let failed = native.or(javascript).or(python);
         failed.map(|why| format!("a scratch directory was not removed: {why}"))
     }
@@ -440,7 +458,7 @@ impl Waiting {
     }
 }
 
-/// Records a run as aborted if its future was dropped or the host failed.
+/// Records a run as aborted if its future was dropped.
 struct Running<'a> {
     host: &'a Host,
     permit: &'a Permit,
@@ -457,8 +475,8 @@ impl Running<'_> {
 impl Drop for Running<'_> {
     fn drop(&mut self) {
         if self.ended() {
-            // The caller is gone, so an error cannot be reported.
-            let _ = self.host.audit.write(&Event::aborted(self.permit.run_info()));
+            // The caller is gone, so an error cannot be reported. This may be an async thread, so it does not wait.
+            self.host.audit.post(Event::aborted(self.permit.run_info()));
         }
     }
 }
