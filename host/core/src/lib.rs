@@ -55,6 +55,8 @@ mod grant;
 mod host;
 mod limits;
 mod load;
+#[doc(hidden)]
+pub mod measure;
 mod outcome;
 pub mod ownership;
 mod policy;

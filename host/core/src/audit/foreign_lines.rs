@@ -82,8 +82,7 @@ impl ForeignLines {
             wanted.is_some_and(|wanted| lines[range.clone()].iter().any(|line| line.hash == wanted))
         };
         // The lines that a killed writer left after the newest one are ours.
-        let is_pending =
-            |range: &Range<usize>| range.len() == pending && range.end == lines.len();
+        let is_pending = |range: &Range<usize>| range.len() == pending && range.end == lines.len();
         foreign.retain(|range| !is_moved(range) && !is_pending(range));
         if foreign.is_empty() {
             return Self::default();

@@ -18,13 +18,9 @@
 //! lines lost in this way like removed ones. If the head lost more than the log, the lines that it lost cannot be
 //! distinguished from foreign ones.
 
-use super::chain::{
-    Form, HEAD_BYTES, Head, Link, MAX_PENDING, NewHead, Pending, PendingLine,
-};
+use super::chain::{Form, HEAD_BYTES, Head, Link, MAX_PENDING, NewHead, Pending, PendingLine};
 use super::event::{Event, Fields};
-use super::files::{
-    KeptFile, head_of, lock_of, open_head, open_lock, open_log, part_of,
-};
+use super::files::{KeptFile, head_of, lock_of, open_head, open_lock, open_log, part_of};
 use super::lines::MAX_LINE_BYTES;
 use super::recover::current_head;
 use rustix::fs::{FlockOperation, flock};
@@ -124,7 +120,10 @@ impl Drop for Locked<'_> {
         // The file stays open. A process that was forked and has not yet called exec has it open as well, so closing it
         // would not always unlock it.
         let lock = self.files.lock.kept_or_opened();
-        if lock.and_then(|lock| Ok(flock(lock, FlockOperation::Unlock)?)).is_err() {
+        if lock
+            .and_then(|lock| Ok(flock(lock, FlockOperation::Unlock)?))
+            .is_err()
+        {
             self.files.lock.close();
         }
     }
@@ -283,7 +282,10 @@ impl Locked<'_> {
         if !before.is_lost {
             // If this writer is killed, the next one accepts these lines and no others.
             let pending = Pending::Lines(group.pending);
-            let pending = Head { pending, ..before.head };
+            let pending = Head {
+                pending,
+                ..before.head
+            };
             if let Err(error) = self.write_head(&pending, chain.form) {
                 self.restore_head(before);
                 return Err(error);
@@ -306,7 +308,10 @@ impl Locked<'_> {
     fn restore_head(&mut self, before: Before) {
         if !before.is_lost {
             let pending = Pending::NONE;
-            let head = Head { pending, ..before.head };
+            let head = Head {
+                pending,
+                ..before.head
+            };
             // On failure its pending lines stay recorded; they do not exist, so that does not matter.
             let _ = self.write_head(&head, before.form);
         }
@@ -498,7 +503,12 @@ impl Faults {
 impl LogFile {
     /// Fails as on a disk that is full, if the test wants that.
     fn fail(&mut self, write: Write<'_>) -> io::Result<()> {
-        if !self.faults.fails().as_mut().is_some_and(|fails| fails(write)) {
+        if !self
+            .faults
+            .fails()
+            .as_mut()
+            .is_some_and(|fails| fails(write))
+        {
             return Ok(());
         }
         if let Write::Log(text) = write {

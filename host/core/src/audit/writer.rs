@@ -289,6 +289,11 @@ impl Writer {
         received(result.recv())
     }
 
+    #[cfg(test)]
+    pub(super) fn is_queue_empty(&self) -> bool {
+        lock(&self.shared.queue).jobs.is_empty()
+    }
+
     fn is_own_thread(&self) -> bool {
         lock(&self.shared.queue).thread == Some(thread::current().id())
     }

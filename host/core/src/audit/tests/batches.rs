@@ -42,9 +42,8 @@ fn a_batch_is_one_chain_and_leaves_a_head_at_rest() {
         for batch in 1..=2 {
             let results = append(&mut log, u64::MAX, &numbered(count));
             assert!(results.iter().all(Result::is_ok) && results.len() == count);
-            let done = test.verify();
-            assert_eq!((done.lines, done.newest), (2 * (count as u64) * batch / 2, Some(count as u64 * batch)));
             assert_eq!((test.findings(), test.notes()), (vec![], vec![]));
+            assert_eq!(test.verify().newest, Some(count as u64 * batch));
             assert_eq!(test.head_bytes(), HEAD_BYTES as u64);
         }
         let lines = test.lines();
@@ -133,14 +132,11 @@ fn a_batch_of_a_killed_writer_is_continued_wherever_it_was_cut() {
 #[test]
 fn a_line_forged_after_or_among_pending_ones_is_found() {
     let (test, whole, start, head) = pending(3);
-    let ours: Vec<String> = String::from_utf8(whole[..start].to_vec())
-        .unwrap()
-        .lines()
-        .map(ToOwned::to_owned)
-        .collect();
-    let all: Vec<String> = String::from_utf8(whole).unwrap().lines().map(ToOwned::to_owned).collect();
+    let whole = String::from_utf8(whole).unwrap();
+    let ours = whole[..start].lines().count();
     for count in 0..=3 {
-        let mut lines = [&ours, &all[2..2 + count]].concat();
+        let lines = whole.lines().take(ours + count);
+        let mut lines: Vec<String> = lines.map(ToOwned::to_owned).collect();
         lines.push(forged(&lines[lines.len() - 1], 3 + count as u64));
         test.set_lines(&lines);
         fs::write(test.path("audit.head"), &head).unwrap();
@@ -219,8 +215,9 @@ fn the_loss_of_a_head_is_recorded_even_if_writes_fail_meanwhile() {
         let mut log = test.files();
         let mut count = 0;
         log.faults.set(move |write| {
-            count += usize::from(!matches!(write, Write::Truncate));
-            count <= n
+            let is_truncation = matches!(write, Write::Truncate);
+            count += usize::from(!is_truncation);
+            !is_truncation && count <= n
         });
         while append(&mut log, u64::MAX, &numbered(1))[0].is_err() {}
         assert_eq!(events(&test), ["refused", "refused", "new_head", "refused"]);
