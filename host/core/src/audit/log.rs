@@ -322,11 +322,16 @@ impl Locked<'_> {
         let Some(chain) = self.chain.take_if(|chain| chain.form == Form::Long) else {
             return;
         };
-        let shortened = self.files.head.kept_or_opened();
-        let shortened = shortened.and_then(|head| head.set_len(HEAD_BYTES as u64));
-        if shortened.is_ok() {
+        if self.truncate_head().is_ok() {
             let _ = self.write_head(&chain.head, Form::AtRest);
         }
+    }
+
+    fn truncate_head(&mut self) -> io::Result<()> {
+        #[cfg(test)]
+        self.files.fail(Write::Truncate)?;
+        let head = self.files.head.kept_or_opened()?;
+        head.set_len(HEAD_BYTES as u64)
     }
 
     fn write_head(&mut self, head: &Head, form: Form) -> io::Result<()> {

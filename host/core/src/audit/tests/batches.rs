@@ -243,3 +243,31 @@ fn a_line_that_could_not_be_removed_after_an_error_does_not_break_the_chain() {
         assert_eq!(test.findings(), [""; 0], "{n}");
     }
 }
+
+#[test]
+fn a_writer_that_is_killed_before_any_write_leaves_a_log_that_verifies() {
+    let killed_at = |n: usize| {
+        let test = test_log();
+        test.add(1);
+        let mut log = test.files();
+        let mut count = 0;
+        log.faults.set(move |_| {
+            count += 1;
+            // Nothing after this is executed, as if the process were killed here.
+            assert!(count < n, "as the test wants");
+            false
+        });
+        let batch = || append(&mut log, 4000, &numbered(MAX_PENDING + 3));
+        let killed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(batch)).is_err();
+        assert_eq!(test.findings(), [""; 0], "{n}");
+        test.add(2);
+        assert_eq!((test.findings(), test.notes()), (vec![], vec![]), "{n}");
+        assert_eq!(test.head_bytes(), HEAD_BYTES as u64);
+        killed
+    };
+    let mut n = 1;
+    while killed_at(n) {
+        n += 1;
+    }
+    assert!(n > 8);
+}
