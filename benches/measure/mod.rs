@@ -39,6 +39,10 @@ impl Samples {
         self.part(0.95)
     }
 
+    pub(crate) fn p99(&self) -> f64 {
+        self.part(0.99)
+    }
+
     pub(crate) fn min(&self) -> f64 {
         self.part(0.0)
     }

@@ -52,6 +52,8 @@ pub mod fuzzing;
 mod host;
 mod limits;
 mod load;
+#[doc(hidden)]
+pub mod measure;
 mod outcome;
 pub mod ownership;
 mod plan;

@@ -5,9 +5,14 @@
 //! chain must continue after a log was moved away or truncated. The next line follows the head, not the
 //! last line: if the last line was changed in place, the change is detected and not confirmed.
 //!
-//! Before a line is appended, the head records the line's hash as *pending*. A line after the newest one is therefore
-//! ours only if it is the pending line: its writer was killed before it could update the head. Any other line is
-//! *foreign*: another program added it, and the chain continues without it.
+//! Before lines are appended, the head records their hashes as *pending*. Lines after the newest one are therefore
+//! ours only if they are the pending ones, in their order: their writer was killed before it could update the head. Any
+//! other line is *foreign*: another program added it, and the chain continues without it.
+//!
+//! A head has room for one pending line. While several lines are appended at once, it is longer and lists them all. The
+//! hash of the last one alone would not do: a killed writer may have appended only some of them, and then nothing would
+//! distinguish those from forged ones. When the lines are written, the head is shortened again, so at rest it is what it
+//! was before lines were appended together.
 
 use serde::{Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
@@ -32,6 +37,17 @@ impl LineHash {
         u64::from_be_bytes([a, b, c, d, e, f, g, h])
     }
 
+    /// The hexadecimal digits.
+    pub(super) fn digits(self) -> [u8; 64] {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let mut digits = [0; 64];
+        for (two, byte) in digits.chunks_exact_mut(2).zip(self.0) {
+            two[0] = DIGITS[usize::from(byte >> 4)];
+            two[1] = DIGITS[usize::from(byte & 15)];
+        }
+        digits
+    }
+
     pub(super) fn from_hasher(hasher: Sha256) -> Self {
         Self(hasher.finalize().into())
     }
@@ -39,7 +55,7 @@ impl LineHash {
 
 impl fmt::Display for LineHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(std::str::from_utf8(&self.digits()).unwrap_or_default())
     }
 }
 
@@ -154,7 +170,7 @@ impl Position {
 }
 
 /// The newest line and the file it is in, as recorded next to the log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Head {
     /// The newest line; number 0 if there is none yet.
     pub(super) newest: Link,
@@ -162,40 +178,105 @@ pub(super) struct Head {
     pub(super) first: u64,
     /// The size of the file up to the end of the newest line.
     pub(super) length: u64,
-    /// The line that is about to be appended.
+    /// The lines that are about to be appended.
     pub(super) pending: Pending,
 }
 
-/// The line that was about to be appended when the head was written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The lines that were about to be appended when the head was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Pending {
-    /// No line.
-    None,
-    /// Its hash, and its length without the newline.
-    Line(LineHash, u64),
-    /// The head is from an older version, which did not record pending lines.
+    /// At most [`MAX_PENDING`], in their order.
+    Lines(Vec<PendingLine>),
+    /// The head is from an older version, which did not record pending lines. A writer of that version may have been
+    /// killed. Accepting its line would accept anything that another program appends.
     NotRecorded,
 }
 
 impl Pending {
-    /// Whether this is the pending line, complete or cut short.
-    pub(super) fn matches(self, line: &[u8], hash: LineHash) -> bool {
+    pub(super) const NONE: Self = Self::Lines(vec![]);
+
+    pub(super) fn lines(&self) -> &[PendingLine] {
         match self {
-            // A writer of an older version may have been killed. Accepting its line would accept anything that
-            // another program appends.
-            Self::None | Self::NotRecorded => false,
-            Self::Line(pending, bytes) => {
-                // A line that was cut short lacks its last brace, so text that parses was not cut short.
-                let is_cut = || serde_json::from_slice::<serde::de::IgnoredAny>(line).is_err();
-                let is_short = (line.len() as u64) < bytes && !line.contains(&b'\n');
-                pending == hash || (is_short && is_cut())
-            }
+            Self::Lines(lines) => lines,
+            Self::NotRecorded => &[],
         }
     }
 }
 
+/// A line that is about to be appended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct PendingLine {
+    pub(super) hash: LineHash,
+    /// Its length without the newline.
+    pub(super) bytes: u64,
+}
+
+impl PendingLine {
+    pub(super) fn of(line: &[u8]) -> Self {
+        let hash = LineHash::of(line);
+        let bytes = line.len() as u64;
+        Self { hash, bytes }
+    }
+
+    /// Whether this may be the beginning of the pending line.
+    fn is_cut_to(self, line: &[u8]) -> bool {
+        // A line that was cut short lacks its last brace, so text that parses was not cut short.
+        let is_cut = || serde_json::from_slice::<serde::de::IgnoredAny>(line).is_err();
+        (line.len() as u64) < self.bytes && !line.contains(&b'\n') && is_cut()
+    }
+}
+
+/// Counts how many of the last lines of a log are the pending ones, in their order. Only the last may be cut short.
+#[derive(Debug)]
+pub(super) struct PendingMatch {
+    pending: Vec<PendingLine>,
+    matched: usize,
+    is_cut: bool,
+}
+
+impl PendingMatch {
+    pub(super) fn new(pending: &[PendingLine]) -> Self {
+        Self {
+            pending: pending.to_vec(),
+            matched: 0,
+            is_cut: false,
+        }
+    }
+
+    /// Takes the next line; `None` is one that is too long.
+    pub(super) fn line(&mut self, line: Option<&[u8]>, hash: LineHash) {
+        let next = match self.is_cut {
+            true => 0,
+            false => self.matched,
+        };
+        (self.matched, self.is_cut) = (0, false);
+        let Some(line) = line else { return };
+        // The line continues the matching ones, or is itself the first.
+        for at in [next, 0] {
+            let Some(pending) = self.pending.get(at) else {
+                continue;
+            };
+            self.is_cut = pending.hash != hash && pending.is_cut_to(line);
+            if self.is_cut || pending.hash == hash {
+                self.matched = at + 1;
+                return;
+            }
+        }
+    }
+
+    /// How many of the last lines are pending ones, including one that was cut short.
+    pub(super) fn count(&self) -> usize {
+        self.matched
+    }
+
+    /// How many of the last lines are pending ones, without one that was cut short.
+    pub(super) fn whole(&self) -> usize {
+        self.matched - usize::from(self.is_cut)
+    }
+}
+
 /// The content of the head file.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) enum StoredHead {
     Valid(Head),
     /// The file is missing or empty: its first writer was killed, or is about to write.
@@ -203,13 +284,32 @@ pub(super) enum StoredHead {
     Unreadable,
 }
 
+impl StoredHead {
+    pub(super) fn pending(&self) -> &[PendingLine] {
+        match self {
+            Self::Valid(head) => head.pending.lines(),
+            Self::Absent | Self::Unreadable => &[],
+        }
+    }
+}
+
+/// The first word of a head that may be followed by further pending lines.
+const MAGIC_3: &str = "skillrun-audit-head-3";
 /// The first word of a head.
 const MAGIC: &str = "skillrun-audit-head-2";
 /// The first word of a head without a pending line.
 const MAGIC_1: &str = "skillrun-audit-head-1";
-/// Every head has the same size, so that writing it in place leaves nothing of the one before.
-const HEAD_BYTES: usize = HEAD_1_BYTES + 1 + 64 + 1 + 20;
+/// The size of a head at rest.
+pub(super) const HEAD_BYTES: usize = HEAD_1_BYTES + PENDING_BYTES;
 const HEAD_1_BYTES: usize = MAGIC_1.len() + 1 + 20 + 1 + 64 + 1 + 20 + 1 + 20 + 1;
+/// A pending line, with the character before it.
+const PENDING_BYTES: usize = 1 + 64 + 1 + 20;
+/// Lines that are appended at once. More would save little, and the head stays within one page of memory: a killed
+/// process then leaves it whole, the new one or the old one.
+pub(super) const MAX_PENDING: usize = 32;
+/// The size of the longest head.
+const MAX_HEAD_BYTES: usize = HEAD_BYTES + (MAX_PENDING - 1) * PENDING_BYTES + 1;
+const _: () = assert!(MAX_HEAD_BYTES <= 4096);
 
 impl Head {
     /// The head of an empty log.
@@ -219,7 +319,7 @@ impl Head {
             newest: Link { seq: 0, hash },
             first: 1,
             length: 0,
-            pending: Pending::None,
+            pending: Pending::NONE,
         }
     }
 
@@ -231,33 +331,29 @@ impl Head {
     /// Reads the head from its file.
     pub(super) fn read(file: &File) -> io::Result<StoredHead> {
         // One byte more than the maximum, to detect a longer file.
-        let mut bytes = [0; HEAD_BYTES + 1];
+        let mut bytes = [0; MAX_HEAD_BYTES + 1];
         let mut read = 0;
         while let n @ 1.. = file.read_at(&mut bytes[read..], read as u64)? {
             read += n;
         }
-        let text = std::str::from_utf8(&bytes[..read]);
-        Ok(match text.ok().and_then(Self::parse) {
+        Ok(match Self::parse(&bytes[..read]) {
             Some(head) => StoredHead::Valid(head),
             None if read == 0 => StoredHead::Absent,
             None => StoredHead::Unreadable,
         })
     }
 
-    pub(super) fn write(&self, file: &File) -> io::Result<()> {
-        file.write_all_at(self.to_string().as_bytes(), 0)?;
-        // A longer file, to which another program appended, would stay unreadable.
-        match file.metadata()?.len() > HEAD_BYTES as u64 {
-            true => file.set_len(HEAD_BYTES as u64),
-            false => Ok(()),
-        }
-    }
-
-    fn parse(text: &str) -> Option<Self> {
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let is_long = bytes.starts_with(MAGIC_3.as_bytes());
+        let (record, further) = match is_long {
+            true => bytes.split_at_checked(HEAD_BYTES)?,
+            false => (bytes, &[][..]),
+        };
+        let text = std::str::from_utf8(record).ok()?;
         let mut words = text.strip_suffix('\n')?.split(' ');
         let mut word = || words.next();
         let is_old = match (word()?, text.len()) {
-            (MAGIC, HEAD_BYTES) => false,
+            (MAGIC | MAGIC_3, HEAD_BYTES) => false,
             (MAGIC_1, HEAD_1_BYTES) => true,
             _ => return None,
         };
@@ -271,33 +367,87 @@ impl Head {
             pending: Pending::NotRecorded,
         };
         if !is_old {
-            head.pending = match (word()?.parse().ok()?, word()?.parse().ok()?) {
-                (NO_LINE, 0) => Pending::None,
-                (hash, bytes) => Pending::Line(hash, bytes),
+            let hash = word()?.parse().ok()?;
+            let bytes = word()?.parse().ok()?;
+            head.pending = match (hash, bytes) {
+                (NO_LINE, 0) => Pending::NONE,
+                _ => Pending::Lines(vec![PendingLine { hash, bytes }]),
             };
         }
         // Each number has exactly one spelling.
-        (head.to_string() == text).then_some(head)
+        let form = match is_long {
+            true => Form::Long,
+            false => Form::AtRest,
+        };
+        if head.text(form).get(..text.len()) != Some(text) {
+            return None;
+        }
+        if let Pending::Lines(lines) = &mut head.pending
+            && !lines.is_empty()
+        {
+            lines.extend(further_lines(further));
+        }
+        Some(head)
     }
+
+    /// The bytes of the file. A form at rest has room for one pending line.
+    pub(super) fn text(&self, form: Form) -> String {
+        let Link { seq, hash } = self.newest;
+        let (first, length) = (self.first, self.length);
+        let pending = self.pending.lines();
+        let magic = match (form, &self.pending) {
+            (Form::Long, _) => MAGIC_3,
+            (Form::AtRest, Pending::Lines(_)) => MAGIC,
+            (Form::AtRest, Pending::NotRecorded) => MAGIC_1,
+        };
+        let mut text = format!("{magic} {seq:020} {hash} {first:020} {length:020}");
+        if magic != MAGIC_1 {
+            let none = PendingLine {
+                hash: NO_LINE,
+                bytes: 0,
+            };
+            text += &format!(" {}", pending.first().unwrap_or(&none));
+        }
+        text.push('\n');
+        if form == Form::Long && !pending.is_empty() {
+            for line in &pending[1..] {
+                text += &format!("{line}\n");
+            }
+            // Whatever follows is of an earlier head.
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// How a head is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// With room for one pending line, and nothing after it.
+    AtRest,
+    /// With any number of pending lines. Anything may follow it in the file.
+    Long,
+}
+
+/// The pending lines after the first one. A writer that was not able to write all of them has not appended any.
+fn further_lines(text: &[u8]) -> impl Iterator<Item = PendingLine> {
+    let lines = text.chunks(PENDING_BYTES).take(MAX_PENDING - 1);
+    lines.map_while(|line| {
+        let text = std::str::from_utf8(line).ok()?.strip_suffix('\n')?;
+        let (hash, bytes) = text.split_once(' ')?;
+        Some(PendingLine {
+            hash: hash.parse().ok()?,
+            bytes: bytes.parse().ok()?,
+        })
+    })
 }
 
 /// Means that there is no pending line.
 const NO_LINE: LineHash = LineHash([0; 32]);
 
-impl fmt::Display for Head {
+impl fmt::Display for PendingLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Link { seq, hash } = self.newest;
-        let (first, length) = (self.first, self.length);
-        let (magic, pending) = match self.pending {
-            Pending::None => (MAGIC, Some((NO_LINE, 0))),
-            Pending::Line(hash, bytes) => (MAGIC, Some((hash, bytes))),
-            Pending::NotRecorded => (MAGIC_1, None),
-        };
-        write!(f, "{magic} {seq:020} {hash} {first:020} {length:020}")?;
-        if let Some((hash, bytes)) = pending {
-            write!(f, " {hash} {bytes:020}")?;
-        }
-        writeln!(f)
+        write!(f, "{} {:020}", self.hash, self.bytes)
     }
 }
 
@@ -305,44 +455,99 @@ impl fmt::Display for Head {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_head_parses_as_it_was_written_and_nothing_else_parses() {
-        let head = Head {
+    fn head(pending: Pending) -> Head {
+        Head {
             newest: Link {
                 seq: u64::MAX,
                 hash: LineHash::of(b"x"),
             },
             first: 7,
             length: 123_456,
-            pending: Pending::None,
-        };
-        let pending = Pending::Line(LineHash::of(b"y"), 1);
-        for (pending, length) in [
-            (Pending::None, HEAD_BYTES),
-            (pending, HEAD_BYTES),
-            (Pending::NotRecorded, HEAD_1_BYTES),
-        ] {
-            let head = Head { pending, ..head };
-            let text = head.to_string();
-            assert_eq!(text.len(), length);
-            assert_eq!(Head::parse(&text), Some(head));
-            for end in 0..text.len() {
-                assert_eq!(Head::parse(&text[..end]), None);
-            }
-            assert_eq!(Head::parse(&format!("{text} ")), None);
-            assert_eq!(Head::parse(&text.replace(" 0", " +")), None);
+            pending,
         }
     }
 
     #[test]
+    fn a_head_parses_as_it_was_written_and_nothing_else_parses() {
+        let pending = Pending::Lines(vec![PendingLine::of(b"y")]);
+        for (pending, length) in [
+            (Pending::NONE, HEAD_BYTES),
+            (pending, HEAD_BYTES),
+            (Pending::NotRecorded, HEAD_1_BYTES),
+        ] {
+            let head = head(pending);
+            let text = head.text(Form::AtRest);
+            assert_eq!(text.len(), length);
+            assert_eq!(Head::parse(text.as_bytes()).as_ref(), Some(&head));
+            for end in 0..text.len() {
+                assert_eq!(Head::parse(&text.as_bytes()[..end]), None);
+            }
+            assert_eq!(Head::parse(format!("{text} ").as_bytes()), None);
+            assert_eq!(Head::parse(text.replace(" 0", " +").as_bytes()), None);
+        }
+    }
+
+    #[test]
+    fn a_long_head_parses_whatever_an_earlier_one_left_after_it() {
+        let lines: Vec<PendingLine> = (0..MAX_PENDING)
+            .map(|n| PendingLine::of(n.to_string().as_bytes()))
+            .collect();
+        let longest = head(Pending::Lines(lines.clone())).text(Form::Long);
+        assert_eq!(longest.len(), MAX_HEAD_BYTES);
+        for count in 0..=MAX_PENDING {
+            let head = head(Pending::Lines(lines[..count].to_vec()));
+            let text = head.text(Form::Long);
+            let over = format!("{text}{}", &longest[text.len()..]);
+            for text in [&text, &over] {
+                assert_eq!(Head::parse(text.as_bytes()).as_ref(), Some(&head));
+            }
+        }
+        // Written in part: the lines that are whole.
+        for end in HEAD_BYTES..longest.len() {
+            let parsed = Head::parse(&longest.as_bytes()[..end]).unwrap();
+            let whole = 1 + (end - HEAD_BYTES) / PENDING_BYTES;
+            assert_eq!(parsed.pending.lines(), &lines[..whole]);
+        }
+        assert_eq!(Head::parse(&longest.as_bytes()[..HEAD_BYTES - 1]), None);
+    }
+
+    /// How many of the last lines match, with and without one that was cut short.
+    fn matching(pending: &[&[u8]], lines: &[&[u8]]) -> (usize, usize) {
+        let pending: Vec<_> = pending.iter().map(|line| PendingLine::of(line)).collect();
+        let mut matching = PendingMatch::new(&pending);
+        for line in lines {
+            matching.line(Some(line), LineHash::of(line));
+        }
+        (matching.count(), matching.whole())
+    }
+
+    #[test]
     fn only_the_pending_line_and_its_beginnings_match() {
-        let line = b"{\"seq\":1}";
-        let pending = Pending::Line(LineHash::of(line), line.len() as u64);
-        let matches = |text: &[u8]| pending.matches(text, LineHash::of(text));
-        assert!(matches(line) && matches(&line[..5]));
-        assert!(!matches(b"{\"seq\":2}") && !matches(b"{\n}"));
-        assert!(!Pending::None.matches(line, LineHash::of(line)));
-        assert!(!Pending::NotRecorded.matches(line, LineHash::of(line)));
+        let line = b"{\"seq\":1}".as_slice();
+        assert_eq!(matching(&[line], &[line]), (1, 1));
+        assert_eq!(matching(&[line], &[&line[..5]]), (1, 0));
+        assert_eq!(matching(&[line], &[b"{\"seq\":2}"]), (0, 0));
+        assert_eq!(matching(&[line], &[b"{\n}"]), (0, 0));
+        assert_eq!(matching(&[], &[line]), (0, 0));
+        assert_eq!(Pending::NotRecorded.lines(), []);
+    }
+
+    #[test]
+    fn pending_lines_match_in_their_order_and_only_the_last_may_be_cut() {
+        let all = [b"{\"seq\":1}".as_slice(), b"{\"seq\":2}", b"{\"seq\":3}"];
+        let [one, two, three] = all;
+        assert_eq!(matching(&all, &[b"{}", one, two]), (2, 2));
+        assert_eq!(matching(&all, &[one, two, three]), (3, 3));
+        assert_eq!(matching(&all, &[one, &two[..4]]), (2, 1));
+        for others in [
+            [one, three].as_slice(),
+            &[two],
+            &[one, two, b"{}"],
+            &[&one[..4], two],
+            &[one, two, three, b"{}"],
+        ] {
+            assert_eq!(matching(&all, others), (0, 0), "{others:?}");
+        }
     }
 
     #[test]

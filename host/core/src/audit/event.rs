@@ -4,6 +4,7 @@ use super::chain::{LineHash, NewHead};
 use crate::grant::Grant;
 use crate::outcome::{Isolation, Outcome, Status};
 use serde::Serialize;
+use std::io;
 
 /// Maximum characters of the arguments.
 const ARGUMENT_CHARS: usize = 256;
@@ -35,19 +36,14 @@ enum Level {
     Error,
 }
 
-/// One line of the log, with its position in the chain.
-#[derive(Serialize)]
-struct Line<'a> {
-    v: u8,
-    seq: u64,
-    #[serde(flatten)]
-    event: &'a Event<'a>,
-    previous: Option<LineHash>,
-}
-
 /// How line number `seq` begins. A line that was cut short starts with this.
 pub(super) fn line_prefix(seq: u64) -> String {
-    format!("{{\"v\":{VERSION},\"seq\":{seq},\"time\":\"")
+    format!("{}\"time\":\"", position_prefix(seq))
+}
+
+/// The part of a line before the fields of its event.
+fn position_prefix(seq: u64) -> String {
+    format!("{{\"v\":{VERSION},\"seq\":{seq},")
 }
 
 /// The content of a line, except its position in the chain.
@@ -204,18 +200,35 @@ impl<'a> Event<'a> {
         }
     }
 
-    /// The bytes of the line at this position in the chain, without a newline.
-    pub(super) fn line(
-        &self,
-        seq: u64,
-        previous: Option<LineHash>,
-    ) -> Result<Vec<u8>, serde_json::Error> {
-        serde_json::to_vec(&Line {
-            v: VERSION,
-            seq,
-            event: self,
-            previous,
-        })
+    /// The fields, owned and ready to be written by another thread.
+    pub(super) fn fields(&self) -> io::Result<Fields> {
+        Ok(Fields(serde_json::to_vec(self)?))
+    }
+}
+
+/// The fields of an event as a JSON object. Its position in the chain is added when it is written.
+#[derive(Debug)]
+pub(super) struct Fields(Vec<u8>);
+
+impl Fields {
+    pub(super) fn bytes(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Appends the line at this position in the chain to `text`, without a newline.
+    pub(super) fn push_line(&self, seq: u64, previous: Option<LineHash>, text: &mut Vec<u8>) {
+        text.extend(position_prefix(seq).as_bytes());
+        // Without the braces.
+        let fields = self.0.get(1..self.0.len() - 1);
+        text.extend(fields.unwrap_or_default());
+        match previous {
+            Some(hash) => {
+                text.extend(b",\"previous\":\"");
+                text.extend(hash.digits());
+                text.extend(b"\"}");
+            }
+            None => text.extend(b",\"previous\":null}"),
+        }
     }
 }
 

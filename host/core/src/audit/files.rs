@@ -3,7 +3,7 @@
 //! For `audit.jsonl` these are `audit.head`, `audit.lock` and the parts `audit-<number of the first line>.jsonl`.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -154,17 +154,93 @@ fn open_own(options: &mut OpenOptions, path: &Path, mode: u32) -> io::Result<Fil
         }
         _ => error,
     })?;
-    let meta = file.metadata()?;
-    let why = if !meta.is_file() {
-        "it is not a regular file".to_owned()
-    } else if let Some(other) = crate::ownership::other_writer(&meta) {
-        format!("it {other}")
+    match why_not_own(&file.metadata()?) {
+        Some(why) => Err(io::Error::other(why)),
+        None => Ok(file),
+    }
+}
+
+/// Why a file is not a regular one that only we can write, by this name only.
+fn why_not_own(meta: &Metadata) -> Option<String> {
+    if !meta.is_file() {
+        Some("it is not a regular file".to_owned())
+    } else if let Some(other) = crate::ownership::other_writer(meta) {
+        Some(format!("it {other}"))
     } else if meta.nlink() > 1 {
-        "it has more than one hard link".to_owned()
+        Some("it has more than one hard link".to_owned())
     } else {
-        return Ok(file);
-    };
-    Err(io::Error::other(why))
+        None
+    }
+}
+
+/// A file of a log that stays open from one use to the next.
+///
+/// Before each use, one look at the path decides whether it still names the open file, and whether that file is still
+/// ours. Otherwise the path is opened again, with all its checks. So a file that was replaced, linked, or made writable
+/// for others is noticed as if it were opened each time.
+pub(super) struct KeptFile {
+    path: PathBuf,
+    open: fn(&Path) -> io::Result<File>,
+    kept: Option<(File, FileId)>,
+}
+
+/// The device and the inode. The kernel does not give them to another file while this one is open.
+type FileId = (u64, u64);
+
+impl KeptFile {
+    pub(super) fn new(path: PathBuf, open: fn(&Path) -> io::Result<File>) -> Self {
+        Self {
+            path,
+            open,
+            kept: None,
+        }
+    }
+
+    /// The file that the path names now, and its length.
+    pub(super) fn current(&mut self) -> io::Result<(&File, u64)> {
+        let length = match self.length() {
+            Some(length) => length,
+            None => {
+                self.close();
+                self.kept_or_opened()?.metadata()?.len()
+            }
+        };
+        Ok((self.kept_or_opened()?, length))
+    }
+
+    /// The file that is open already, or the one that the path names.
+    pub(super) fn kept_or_opened(&mut self) -> io::Result<&File> {
+        let kept = match self.kept.take() {
+            Some(kept) => kept,
+            None => {
+                let file = (self.open)(&self.path)?;
+                let id = id(&file.metadata()?);
+                (file, id)
+            }
+        };
+        Ok(&self.kept.insert(kept).0)
+    }
+
+    /// Whether the path still names the open file, and the file is still ours.
+    pub(super) fn is_current(&self) -> bool {
+        self.length().is_some()
+    }
+
+    /// The length of the open file, if [`KeptFile::is_current`].
+    fn length(&self) -> Option<u64> {
+        let (_, kept) = self.kept.as_ref()?;
+        // Like `O_NOFOLLOW`: a link is another file.
+        let meta = self.path.symlink_metadata().ok()?;
+        (id(&meta) == *kept && why_not_own(&meta).is_none()).then_some(meta.len())
+    }
+
+    pub(super) fn close(&mut self) {
+        self.kept = None;
+    }
+}
+
+fn id(meta: &Metadata) -> FileId {
+    (meta.dev(), meta.ino())
 }
 
 fn open_or_create(options: &mut OpenOptions, path: &Path, mode: u32) -> io::Result<File> {

@@ -6,7 +6,7 @@
 //!
 //! This runs only after a problem was found, because it needs memory for each line.
 
-use super::chain::{Head, LineHash, Position, StoredHead};
+use super::chain::{Head, LineHash, PendingMatch, Position, StoredHead};
 use super::read::Opened;
 use crate::error::Error;
 use std::ops::{ControlFlow, Range};
@@ -21,11 +21,11 @@ pub(super) struct ForeignLines(Vec<bool>);
 
 impl ForeignLines {
     pub(super) fn of(opened: &Opened) -> Result<Self, Error> {
-        let StoredHead::Valid(head) = opened.head else {
+        let StoredHead::Valid(head) = &opened.head else {
             return Ok(Self::default());
         };
         let mut lines: Vec<Step> = Vec::new();
-        let mut last_is_pending = false;
+        let mut pending = PendingMatch::new(head.pending.lines());
         opened.each_line(|_, line| {
             let position = line.bytes.and_then(Position::of);
             lines.push(Step {
@@ -34,9 +34,7 @@ impl ForeignLines {
                     .and_then(|position| position.previous)
                     .map(LineHash::prefix),
             });
-            last_is_pending = line
-                .bytes
-                .is_some_and(|bytes| head.pending.matches(bytes, line.hash));
+            pending.line(line.bytes, line.hash);
             match lines.len() < MAX_LINES {
                 true => ControlFlow::Continue(()),
                 false => ControlFlow::Break(()),
@@ -45,7 +43,7 @@ impl ForeignLines {
         if lines.len() == MAX_LINES {
             return Ok(Self::default());
         }
-        Ok(Self::walk_back(&lines, &head, last_is_pending))
+        Ok(Self::walk_back(&lines, head, pending.count()))
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -57,7 +55,7 @@ impl ForeignLines {
     }
 
     /// Follows the chain backwards from the head. Lines that it skips are foreign if the line before them is found.
-    fn walk_back(lines: &[Step], head: &Head, last_is_pending: bool) -> Self {
+    fn walk_back(lines: &[Step], head: &Head, pending: usize) -> Self {
         let mut foreign = Vec::new();
         let mut end = lines.len();
         let mut wanted = Some(head.newest.hash.prefix());
@@ -83,9 +81,8 @@ impl ForeignLines {
         let is_moved = |range: &Range<usize>| {
             wanted.is_some_and(|wanted| lines[range.clone()].iter().any(|line| line.hash == wanted))
         };
-        // The line that a killed writer left after the newest one is ours.
-        let is_pending =
-            |range: &Range<usize>| last_is_pending && range.len() == 1 && range.end == lines.len();
+        // The lines that a killed writer left after the newest one are ours.
+        let is_pending = |range: &Range<usize>| range.len() == pending && range.end == lines.len();
         foreign.retain(|range| !is_moved(range) && !is_pending(range));
         if foreign.is_empty() {
             return Self::default();

@@ -1,114 +1,393 @@
-//! Appends a line to a log file.
+//! Appends lines to a log file.
 //!
 //! The lock is a file of its own, not the log: if the log were renamed while a writer waits, two writers would hold a
-//! lock each, and any process that may read the log could hold its lock. A killed writer leaves at most one line after
-//! the newest one, complete or cut short. The head records that line as pending, so the next writer adds it to the chain
-//! and continues. Any other line after the newest one is foreign: the chain skips it, and `audit verify` reports it from
-//! then on. Foreign lines stop nothing, because otherwise any process that can append a line could stop every run.
+//! lock each, and any process that may read the log could hold its lock.
 //!
-//! If a log has lines but no usable head, the chain continues from its last line: runs must not stop. The first line
-//! after that is `new_head`, so that the loss of the head stays in the chain and `audit verify` reports it. A log
-//! without lines and without a head is a new one.
+//! Lines that arrive together are appended together, in groups: the head records the group as pending, one write
+//! appends it, and the head records its last line as the newest. A system call costs more than everything else that is
+//! done for a line, so a group of 32 costs little more than a line. A killed writer leaves whole lines of the group and
+//! at most one that was cut short (see `recover`). If a group cannot be written, it is removed again and its lines are
+//! written one by one, so that a line fails only for its own reason, and an error means that its line is not in the log.
+//!
+//! The files stay open from one batch to the next, and are checked before each (see [`KeptFile`]). Opening them for each
+//! line took half of the time of a line. They are closed when nothing is written for a while: the space of a log that
+//! was removed is not freed before.
 //!
 //! Nothing is synced to disk. Syncing would cost more than everything else a run does, and its only benefit is that the
 //! last lines survive a power failure; the scripts that they record do not survive it either. `audit verify` reports
 //! lines lost in this way like removed ones. If the head lost more than the log, the lines that it lost cannot be
 //! distinguished from foreign ones.
 
-use super::chain::{Head, LineHash, Link, NewHead, Pending, Position, StoredHead};
-use super::event::Event;
-use super::files::{
-    head_of, lock_of, open_head, open_lock, open_log, open_read, part_of, parts_of,
-};
-use super::lines::{Lines, MAX_LINE_BYTES};
+use super::chain::{Form, HEAD_BYTES, Head, Link, MAX_PENDING, NewHead, Pending, PendingLine};
+use super::event::{Event, Fields};
+use super::files::{KeptFile, head_of, lock_of, open_head, open_lock, open_log, part_of};
+use super::lines::MAX_LINE_BYTES;
+use super::recover::current_head;
 use rustix::fs::{FlockOperation, flock};
 use std::fs::File;
-use std::io::{self, Seek as _, Write as _};
-use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::io::{self, Write as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// How long to wait for other writers. A line takes some microseconds, so thousands of writers fit in.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(3);
+pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(3);
 /// The longest delay between two attempts to lock.
 const MAX_RETRY_DELAY: Duration = Duration::from_millis(2);
 /// Names to try for a part. They are taken only if another program created files with these names.
 const MAX_PART_NAMES: u32 = 100;
+/// A group that is longer takes no further line, so that long lines are not all in memory twice.
+const GROUP_BYTES: usize = 256 << 10;
 
-/// Fails if a line cannot be written now.
+/// Fails if a line cannot be written to the log at `path` now.
 pub(super) fn check_writable(path: &Path) -> io::Result<()> {
-    open_head(&head_of(path))?;
-    open_lock(&lock_of(path))?;
-    open_log(path).map(drop)
+    LogFile::new(path.to_owned()).check_writable()
 }
 
-/// Appends one line; rotates the file first if it has `rotate_at` bytes or more.
-pub(super) fn append(path: &Path, rotate_at: u64, event: &Event<'_>) -> io::Result<()> {
-    let locked = lock(path)?;
-    let head_file = &locked.head;
-    let mut log = open_log(path)?;
-    let stored = Head::read(head_file)?;
-    let (mut head, new_head) = current_head(path, &mut log, stored)?;
-    if head.length >= rotate_at && head.length > 0 && rotate(path, head.first)? {
-        log = open_log(path)?;
-        head.length = 0;
-    }
-    if head.length == 0 {
-        head.first = head.newest.seq.saturating_add(1);
-    }
-    if let Some(why) = new_head {
-        write(&mut log, head_file, &mut head, &Event::new_head(why))?;
-    }
-    write(&mut log, head_file, &mut head, event)
+/// A line to append.
+pub(super) struct NewLine<'a> {
+    pub(super) fields: &'a Fields,
+    /// The size at which the file is rotated before this line is appended.
+    pub(super) rotate_at: u64,
 }
 
-/// Writes the line that follows `head`, and updates the head.
-fn write(log: &mut File, head_file: &File, head: &mut Head, event: &Event<'_>) -> io::Result<()> {
-    let seq = head.newest.seq.saturating_add(1);
-    let mut line = event.line(seq, head.previous())?;
-    let hash = LineHash::of(&line);
-    if line.len() > MAX_LINE_BYTES {
-        let why = format!("a line of {} bytes is too long", line.len());
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
-    }
-    // If this writer is killed, the next one accepts this line and no other.
-    head.pending = Pending::Line(hash, line.len() as u64);
-    head.write(head_file)?;
-    line.push(b'\n');
-    if let Err(error) = log.write_all(&line) {
-        // Remove what fitted on the disk. If that fails, the next writer ends the line.
-        if log.set_len(head.length).is_ok() {
-            head.pending = Pending::None;
-            let _ = head.write(head_file);
-        }
-        return Err(error);
-    }
-    head.newest = Link { seq, hash };
-    head.length += line.len() as u64;
-    head.pending = Pending::None;
-    head.write(head_file)
+/// The files of a log, for writing.
+pub(super) struct LogFile {
+    path: PathBuf,
+    log: KeptFile,
+    head: KeptFile,
+    lock: KeptFile,
+    #[cfg(test)]
+    pub(super) faults: Faults,
 }
 
-/// The exclusive right to write to a log, and its head file.
-pub(super) struct LockedLog {
-    head: File,
-    /// Locked as long as it is open.
-    _lock: File,
-}
-
-/// Locks a log for writing.
-pub(super) fn lock(path: &Path) -> io::Result<LockedLog> {
-    let name = lock_of(path);
-    let deadline = lock_deadline();
-    loop {
-        let lock = open_lock(&name)?;
-        wait_for_lock(&lock, FlockOperation::NonBlockingLockExclusive, deadline)?;
-        // A lock file that was removed in the meantime excludes no other writer.
-        if is_at(&lock, &name)? {
-            let head = open_head(&head_of(path))?;
-            return Ok(LockedLog { head, _lock: lock });
+impl LogFile {
+    /// The log at `path`. Nothing is opened or created yet.
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self {
+            log: KeptFile::new(path.clone(), open_log),
+            head: KeptFile::new(head_of(&path), open_head),
+            lock: KeptFile::new(lock_of(&path), open_lock),
+            path,
+            #[cfg(test)]
+            faults: Faults::default(),
         }
     }
+
+    /// Fails if a line cannot be written now.
+    pub(super) fn check_writable(&mut self) -> io::Result<()> {
+        self.head.current()?;
+        self.lock.current()?;
+        self.log.current().map(drop)
+    }
+
+    /// Locks the log for writing; `None` if another writer holds the lock.
+    pub(super) fn try_lock(&mut self) -> io::Result<Option<Locked<'_>>> {
+        loop {
+            let lock = self.lock.kept_or_opened()?;
+            let is_locked = try_lock(lock, FlockOperation::NonBlockingLockExclusive)?;
+            // A lock file that was removed in the meantime excludes no other writer.
+            if self.lock.is_current() {
+                return Ok(is_locked.then(|| Locked {
+                    files: self,
+                    chain: None,
+                    has_leftover: false,
+                }));
+            }
+            self.lock.close();
+        }
+    }
+
+    /// Closes the files until they are needed again.
+    pub(super) fn close(&mut self) {
+        for file in [&mut self.log, &mut self.head, &mut self.lock] {
+            file.close();
+        }
+    }
+}
+
+/// The exclusive right to append to a log.
+pub(super) struct Locked<'a> {
+    files: &'a mut LogFile,
+    /// Where the log ends; `None` if that has to be read first.
+    chain: Option<Chain>,
+    /// Whether a group failed and could not be removed.
+    has_leftover: bool,
+}
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        // The file stays open. A process that was forked and has not yet called exec has it open as well, so closing it
+        // would not always unlock it.
+        let lock = self.files.lock.kept_or_opened();
+        if lock
+            .and_then(|lock| Ok(flock(lock, FlockOperation::Unlock)?))
+            .is_err()
+        {
+            self.files.lock.close();
+        }
+    }
+}
+
+/// The end of a log, while it is locked.
+struct Chain {
+    head: Head,
+    /// Why a new head has to be created, if it has to.
+    new_head: Option<NewHead>,
+    /// The form in which the head file must be written: nothing may follow a head at rest.
+    form: Form,
+}
+
+/// The head before a group is appended.
+struct Before {
+    head: Head,
+    /// Whether its file was lost.
+    is_lost: bool,
+    form: Form,
+}
+
+/// Lines that are appended at once.
+#[derive(Default)]
+struct Group {
+    text: Vec<u8>,
+    pending: Vec<PendingLine>,
+    newest: Option<Link>,
+}
+
+/// Why the first `lines` lines were not appended.
+struct Failed {
+    lines: usize,
+    error: io::Error,
+}
+
+impl Locked<'_> {
+    /// Appends the lines in their order; returns a result for each.
+    pub(super) fn append(&mut self, lines: &[NewLine<'_>]) -> Vec<io::Result<()>> {
+        let mut results = Vec::with_capacity(lines.len());
+        while results.len() < lines.len() {
+            let rest = &lines[results.len()..];
+            match self.append_group(rest) {
+                Ok(count) => results.extend((0..count).map(|_| Ok(()))),
+                Err(failed) if failed.lines == 1 => results.push(Err(failed.error)),
+                // A line that could not be removed again would be in the log twice.
+                Err(failed) if std::mem::take(&mut self.has_leftover) => {
+                    results.extend((0..failed.lines).map(|_| Err(same(&failed.error))));
+                }
+                Err(failed) => {
+                    let each = rest[..failed.lines].iter().map(std::slice::from_ref);
+                    results.extend(each.map(|line| match self.append_group(line) {
+                        Ok(_) => Ok(()),
+                        Err(failed) => Err(failed.error),
+                    }));
+                }
+            }
+        }
+        self.shorten_head();
+        results
+    }
+
+    /// Appends as many of the first lines as fit into a group; returns how many.
+    fn append_group(&mut self, lines: &[NewLine<'_>]) -> Result<usize, Failed> {
+        let one = |error| Failed { lines: 1, error };
+        let Some(first) = lines.first() else {
+            return Ok(0);
+        };
+        let head = self.prepare(first.rotate_at).map_err(one)?;
+        let mut group = Group::default();
+        for line in lines {
+            let length = head.length + group.text.len() as u64;
+            let is_full = group.pending.len() == MAX_PENDING
+                || group.text.len() > GROUP_BYTES
+                || length >= line.rotate_at;
+            if is_full && !group.pending.is_empty() {
+                break;
+            }
+            match group.push(&head, line.fields) {
+                Err(error) if group.pending.is_empty() => return Err(one(error)),
+                Err(_) => break,
+                Ok(()) => {}
+            }
+        }
+        let lines = group.pending.len();
+        match self.commit(head, group) {
+            Ok(()) => Ok(lines),
+            Err(error) => Err(Failed { lines, error }),
+        }
+    }
+
+    /// Reads where the log ends, if that is not known. Rotates the file if it has `rotate_at` bytes or more, and records
+    /// a new head in the log. Returns the head that the next line follows.
+    fn prepare(&mut self, rotate_at: u64) -> io::Result<Head> {
+        let mut chain = match self.chain.take() {
+            Some(chain) => chain,
+            None => self.read_chain()?,
+        };
+        let head = &mut chain.head;
+        if head.length >= rotate_at && head.length > 0 && rotate(&self.files.path, head.first)? {
+            self.files.log.current()?;
+            head.length = 0;
+        }
+        if head.length == 0 {
+            head.first = head.newest.seq.saturating_add(1);
+        }
+        let (head, new_head) = (head.clone(), chain.new_head);
+        self.chain = Some(chain);
+        if let Some(why) = new_head {
+            let mut group = Group::default();
+            group.push(&head, &Event::new_head(why).fields()?)?;
+            self.commit(head, group)?;
+            return self.prepare(u64::MAX);
+        }
+        Ok(head)
+    }
+
+    fn read_chain(&mut self) -> io::Result<Chain> {
+        let (log, length) = self.files.log.current()?;
+        let (head_file, head_length) = self.files.head.current()?;
+        let stored = Head::read(head_file)?;
+        let (head, new_head) = current_head(&self.files.path, log, length, stored)?;
+        let form = match head_length > HEAD_BYTES as u64 {
+            true => Form::Long,
+            false => Form::AtRest,
+        };
+        Ok(Chain {
+            head,
+            new_head,
+            form,
+        })
+    }
+
+    /// Appends a group after `head`, and updates the head. After an error the group is not in the log, and where the log
+    /// ends has to be read again.
+    fn commit(&mut self, head: Head, group: Group) -> io::Result<()> {
+        let (Some(mut chain), Some(newest)) = (self.chain.take(), group.newest) else {
+            return Err(io::Error::other("there is nothing to append"));
+        };
+        if group.pending.len() > 1 {
+            chain.form = Form::Long;
+        }
+        let before = Before {
+            // A head that was lost is not replaced before the log says so. Until then its next writer finds it lost.
+            is_lost: chain.new_head.is_some_and(|why| !why.is_update()),
+            form: chain.form,
+            head,
+        };
+        chain.new_head = None;
+        chain.head = Head {
+            newest,
+            length: before.head.length + group.text.len() as u64,
+            pending: Pending::NONE,
+            ..before.head
+        };
+        if !before.is_lost {
+            // If this writer is killed, the next one accepts these lines and no others.
+            let pending = Pending::Lines(group.pending);
+            let pending = Head {
+                pending,
+                ..before.head
+            };
+            if let Err(error) = self.write_head(&pending, chain.form) {
+                self.restore_head(before);
+                return Err(error);
+            }
+        }
+        let appended = self.write_log(&group.text);
+        if let Err(error) = appended.and_then(|()| self.write_head(&chain.head, chain.form)) {
+            // Remove what fitted on the disk. If that fails, the next writer ends the last line and accepts it.
+            match self.truncate_log(before.head.length) {
+                Ok(()) => self.restore_head(before),
+                Err(_) => self.has_leftover = true,
+            }
+            return Err(error);
+        }
+        self.chain = Some(chain);
+        Ok(())
+    }
+
+    /// Writes the head as it was before a group that was not appended.
+    fn restore_head(&mut self, before: Before) {
+        if !before.is_lost {
+            let pending = Pending::NONE;
+            let head = Head {
+                pending,
+                ..before.head
+            };
+            // On failure its pending lines stay recorded; they do not exist, so that does not matter.
+            let _ = self.write_head(&head, before.form);
+        }
+    }
+
+    /// Writes the head in the form that it has at rest. A long one is valid as well, so an error does not matter.
+    fn shorten_head(&mut self) {
+        let Some(chain) = self.chain.take_if(|chain| chain.form == Form::Long) else {
+            return;
+        };
+        if self.truncate_head().is_ok() {
+            let _ = self.write_head(&chain.head, Form::AtRest);
+        }
+    }
+
+    fn truncate_head(&mut self) -> io::Result<()> {
+        #[cfg(test)]
+        self.files.fail(Write::Truncate)?;
+        let head = self.files.head.kept_or_opened()?;
+        head.set_len(HEAD_BYTES as u64)
+    }
+
+    fn write_head(&mut self, head: &Head, form: Form) -> io::Result<()> {
+        #[cfg(test)]
+        self.files.fail(Write::Head)?;
+        let file = self.files.head.kept_or_opened()?;
+        file.write_all_at(head.text(form).as_bytes(), 0)
+    }
+
+    fn write_log(&mut self, text: &[u8]) -> io::Result<()> {
+        #[cfg(test)]
+        self.files.fail(Write::Log(text))?;
+        self.files.log.kept_or_opened()?.write_all(text)
+    }
+
+    fn truncate_log(&mut self, length: u64) -> io::Result<()> {
+        #[cfg(test)]
+        self.files.fail(Write::Truncate)?;
+        self.files.log.kept_or_opened()?.set_len(length)
+    }
+}
+
+impl Group {
+    /// Adds a line. The first one follows `head`.
+    fn push(&mut self, head: &Head, fields: &Fields) -> io::Result<()> {
+        let newest = self.newest.unwrap_or(head.newest);
+        let seq = newest.seq.saturating_add(1);
+        let previous = (newest.seq > 0).then_some(newest.hash);
+        let start = self.text.len();
+        fields.push_line(seq, previous, &mut self.text);
+        let bytes = self.text.len() - start;
+        if bytes > MAX_LINE_BYTES {
+            self.text.truncate(start);
+            return Err(too_long(bytes));
+        }
+        let line = PendingLine::of(&self.text[start..]);
+        self.text.push(b'\n');
+        self.pending.push(line);
+        let hash = line.hash;
+        self.newest = Some(Link { seq, hash });
+        Ok(())
+    }
+}
+
+/// The same error for another line.
+pub(super) fn same(error: &io::Error) -> io::Error {
+    match error.raw_os_error() {
+        Some(code) => io::Error::from_raw_os_error(code),
+        None => io::Error::new(error.kind(), error.to_string()),
+    }
+}
+
+/// A line is not written, because it could not be read.
+pub(super) fn too_long(bytes: usize) -> io::Error {
+    let why = format!("a line of {bytes} bytes is too long");
+    io::Error::new(io::ErrorKind::InvalidInput, why)
 }
 
 /// Waits for a lock until the deadline.
@@ -117,159 +396,57 @@ pub(super) fn wait_for_lock(
     operation: FlockOperation,
     deadline: Instant,
 ) -> io::Result<()> {
-    let mut delay = Duration::from_micros(20);
-    loop {
-        match flock(file, operation) {
-            Ok(()) => return Ok(()),
-            Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
+    let mut retry = Retry::until(deadline);
+    while !try_lock(file, operation)? {
+        retry.wait()?;
+    }
+    Ok(())
+}
+
+/// Takes a lock, unless another process holds it.
+fn try_lock(file: &File, operation: FlockOperation) -> io::Result<bool> {
+    match flock(file, operation) {
+        Ok(()) => Ok(true),
+        Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Waits between attempts to lock, longer each time.
+///
+/// A system call that waits for the lock could not be given a deadline without a signal. Only other processes are
+/// waited for in this way: the writers of this one share a thread (see `writer`).
+pub(super) struct Retry {
+    delay: Duration,
+    deadline: Instant,
+}
+
+impl Retry {
+    pub(super) fn until(deadline: Instant) -> Self {
+        Self {
+            delay: Duration::from_micros(20),
+            deadline,
         }
-        if Instant::now() >= deadline {
+    }
+
+    /// Waits until the next attempt; fails after the deadline.
+    pub(super) fn wait(&mut self) -> io::Result<()> {
+        if Instant::now() >= self.deadline {
             let why = format!(
                 "another process has held the lock for {}s",
                 LOCK_TIMEOUT.as_secs()
             );
             return Err(io::Error::new(io::ErrorKind::TimedOut, why));
         }
-        std::thread::sleep(delay);
-        delay = (delay * 2).min(MAX_RETRY_DELAY);
+        std::thread::sleep(self.delay);
+        self.delay = (self.delay * 2).min(MAX_RETRY_DELAY);
+        Ok(())
     }
 }
 
 /// When a wait for the lock that starts now times out.
 pub(super) fn lock_deadline() -> Instant {
     Instant::now() + LOCK_TIMEOUT
-}
-
-/// Whether `path` still names this file.
-fn is_at(file: &File, path: &Path) -> io::Result<bool> {
-    let own = file.metadata()?;
-    match path.metadata() {
-        Ok(found) => Ok((found.dev(), found.ino()) == (own.dev(), own.ino())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
-    }
-}
-
-/// The head that the next line follows: the stored one, updated to the current length of the file. Also returns why a
-/// new head has to be created, if it has to.
-fn current_head(
-    path: &Path,
-    log: &mut File,
-    stored: StoredHead,
-) -> io::Result<(Head, Option<NewHead>)> {
-    let length = log.metadata()?.len();
-    let known = match stored {
-        StoredHead::Valid(head) => head,
-        StoredHead::Absent => return recover(path, log, length, NewHead::Missing),
-        StoredHead::Unreadable => return recover(path, log, length, NewHead::Unreadable),
-    };
-    let older = (known.pending == Pending::NotRecorded).then_some(NewHead::Older);
-    let mut head = match known {
-        known if known.length == length => return Ok((known, older)),
-        known if known.length < length && ends_at(log, known.length)? => {
-            match pending_line(log, &known, length)? {
-                Some(newest) => Head {
-                    newest,
-                    length,
-                    ..known
-                },
-                // Foreign lines: the chain continues without them.
-                None => Head { length, ..known },
-            }
-        }
-        // Truncated or moved away: the chain continues, and the gap stays visible.
-        known => Head { length, ..known },
-    };
-    end_line(log, &mut head)?;
-    Ok((head, older))
-}
-
-/// Appends the newline that the writer of the last line could not write.
-fn end_line(log: &mut File, head: &mut Head) -> io::Result<()> {
-    if !ends_at(log, head.length)? {
-        log.write_all(b"\n")?;
-        head.length += 1;
-    }
-    Ok(())
-}
-
-/// Creates a head for a log that has lost it, or that is older than heads. The reason is `None` for a new log.
-fn recover(
-    path: &Path,
-    log: &mut File,
-    length: u64,
-    why: NewHead,
-) -> io::Result<(Head, Option<NewHead>)> {
-    if length > 0 {
-        let (mut head, chained) = read_head(log, length)?;
-        end_line(log, &mut head)?;
-        // A log with a chain had a head once.
-        let why = match (chained, why) {
-            (false, NewHead::Missing) => NewHead::Unchained,
-            (_, why) => why,
-        };
-        return Ok((head, Some(why)));
-    }
-    // The log may have been rotated before the head was lost.
-    let Some(part) = parts_of(path)?.pop() else {
-        let unreadable = matches!(why, NewHead::Unreadable).then_some(why);
-        return Ok((Head::empty(), unreadable));
-    };
-    let mut part = open_read(&part)?;
-    let length = part.metadata()?.len();
-    let (head, _) = read_head(&mut part, length)?;
-    Ok((Head { length: 0, ..head }, Some(why)))
-}
-
-/// Whether a line ends at this offset.
-fn ends_at(log: &File, offset: u64) -> io::Result<bool> {
-    let Some(before) = offset.checked_sub(1) else {
-        return Ok(true);
-    };
-    let mut byte = [0];
-    log.read_exact_at(&mut byte, before)?;
-    Ok(byte == *b"\n")
-}
-
-/// The line after the newest one, if it is the only one and the pending one.
-fn pending_line(log: &mut File, head: &Head, length: u64) -> io::Result<Option<Link>> {
-    log.seek(io::SeekFrom::Start(head.length))?;
-    let mut lines = Lines::new(&mut *log, length - head.length);
-    let Some(line) = lines.next()? else {
-        return Ok(None);
-    };
-    let Some(bytes) = line.bytes else {
-        return Ok(None);
-    };
-    let hash = line.hash;
-    let is_pending = head.pending.matches(bytes, hash);
-    let is_last = lines.next()?.is_none();
-    let seq = head.newest.seq.saturating_add(1);
-    Ok((is_pending && is_last).then_some(Link { seq, hash }))
-}
-
-/// Reads all lines of a file to find its head. Also returns whether any line has a number.
-fn read_head(log: &mut File, length: u64) -> io::Result<(Head, bool)> {
-    log.seek(io::SeekFrom::Start(0))?;
-    let mut lines = Lines::new(&mut *log, length);
-    let mut head = Head::empty();
-    let (mut first, mut chained) = (true, false);
-    while let Some(line) = lines.next()? {
-        let mut seq = head.newest.seq.saturating_add(1);
-        let position = line.bytes.and_then(Position::of);
-        let claimed = position.and_then(|position| position.seq);
-        chained |= claimed.is_some();
-        if std::mem::take(&mut first) {
-            seq = claimed.unwrap_or(1);
-            head.first = seq;
-        }
-        head.newest = Link {
-            seq,
-            hash: line.hash,
-        };
-    }
-    Ok((Head { length, ..head }, chained))
 }
 
 /// Renames the file to a part. Returns `false` if that is not possible; then the file keeps growing: a complete
@@ -295,5 +472,54 @@ fn rename(from: &Path, to: &PathBuf) -> io::Result<()> {
             Err(_) => std::fs::rename(from, to),
         },
         done => Ok(done?),
+    }
+}
+
+/// What a test lets fail.
+#[cfg(test)]
+#[derive(Clone, Copy)]
+pub(super) enum Write<'a> {
+    Head,
+    Log(&'a [u8]),
+    Truncate,
+}
+
+#[cfg(test)]
+type Fails = dyn FnMut(Write<'_>) -> bool + Send;
+
+/// Decides which writes fail.
+#[cfg(test)]
+#[derive(Clone, Default)]
+pub(super) struct Faults(std::sync::Arc<std::sync::Mutex<Option<Box<Fails>>>>);
+
+#[cfg(test)]
+impl Faults {
+    pub(super) fn set(&self, fails: impl FnMut(Write<'_>) -> bool + Send + 'static) {
+        *self.fails() = Some(Box::new(fails));
+    }
+
+    fn fails(&self) -> std::sync::MutexGuard<'_, Option<Box<Fails>>> {
+        let fails = self.0.lock();
+        fails.unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+impl LogFile {
+    /// Fails as on a disk that is full, if the test wants that.
+    fn fail(&mut self, write: Write<'_>) -> io::Result<()> {
+        if !self
+            .faults
+            .fails()
+            .as_mut()
+            .is_some_and(|fails| fails(write))
+        {
+            return Ok(());
+        }
+        if let Write::Log(text) = write {
+            let mut log = self.log.kept_or_opened()?;
+            log.write_all(&text[..text.len() / 2])?;
+        }
+        Err(io::ErrorKind::StorageFull.into())
     }
 }

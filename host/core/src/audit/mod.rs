@@ -1,9 +1,11 @@
 //! The append-only record of runs and refusals: one JSON line per event.
 //!
-//! A line is written before anything runs; if it cannot be written, nothing runs. The file is opened
-//! for each line, so that a rotated or removed log is noticed. Each line contains the hash of the line
-//! before it, so that [`AuditFiles::verify`] detects later changes. A signature would need a key that
-//! the same user can read; a hash stored elsewhere achieves as much and is simpler.
+//! A line is written before anything runs; if it cannot be written, nothing runs. Each line contains the
+//! hash of the line before it, so that [`AuditFiles::verify`] detects later changes. A signature would need
+//! a key that the same user can read; a hash stored elsewhere achieves as much and is simpler.
+//!
+//! Callers hand a line over to the thread of the log (`writer`) and wait for the result. The thread appends
+//! what was handed over together, under the lock that processes share (`log`).
 
 mod chain;
 mod event;
@@ -13,8 +15,10 @@ mod lines;
 mod log;
 mod query;
 mod read;
+mod recover;
 mod report;
 mod verify;
+mod writer;
 
 pub use chain::{LineHash, LineHashError};
 pub(crate) use event::{Answered, Event, RunInfo};
@@ -23,30 +27,20 @@ pub use read::{AuditFiles, AuditLine};
 pub use report::{AuditFinding, AuditFindingKind, Verification, VerifiedFile};
 
 use crate::error::Error;
-use chain::{Head, Link};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use writer::Writer;
 
 /// A file of this size has some hundred thousand lines: it is still quick to search, and rotation stays rare.
 const ROTATE_AT: u64 = 64 << 20;
 
 /// Where events are recorded.
 #[derive(Clone)]
-pub struct AuditLog(Destination);
-
-type Sink = dyn Fn(&[u8]) -> io::Result<()> + Send + Sync;
-
-#[derive(Clone)]
-enum Destination {
-    File {
-        path: PathBuf,
-        rotate_at: u64,
-    },
-    Sink {
-        write: Arc<Sink>,
-        head: Arc<Mutex<Head>>,
-    },
+pub struct AuditLog {
+    path: Option<PathBuf>,
+    rotate_at: u64,
+    writer: Arc<Writer>,
 }
 
 impl std::fmt::Debug for AuditLog {
@@ -65,36 +59,39 @@ impl AuditLog {
     /// continues from the last line, and a `new_head` line records it. Each of these files must be a regular
     /// file that belongs to this user (or root) and that no other user can write. A link or a device is an
     /// error, and nothing runs.
+    ///
+    /// One thread of the process writes the file, for all logs of the same path. Dropping the last of them
+    /// waits until everything is written.
     pub fn file(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
-        let rotate_at = ROTATE_AT;
-        Self(Destination::File { path, rotate_at })
+        Self {
+            writer: Writer::for_file(&path),
+            path: Some(path),
+            rotate_at: ROTATE_AT,
+        }
     }
 
     /// The same log, rotated at another size.
     pub fn rotate_at(mut self, bytes: u64) -> Self {
-        if let Destination::File { rotate_at, .. } = &mut self.0 {
-            *rotate_at = bytes;
-        }
+        self.rotate_at = bytes;
         self
     }
 
-    /// A log that passes each line, including its newline, to `write`, one after the other.
+    /// A log that passes each line, including its newline, to `write`, one after the other, on a thread of its own.
+    /// `write` cannot write to the log itself.
     ///
     /// The chain begins with this value; its clones continue it.
     pub fn sink(write: impl Fn(&[u8]) -> io::Result<()> + Send + Sync + 'static) -> Self {
-        Self(Destination::Sink {
-            write: Arc::new(write),
-            head: Arc::new(Mutex::new(Head::empty())),
-        })
+        Self {
+            path: None,
+            rotate_at: ROTATE_AT,
+            writer: Writer::for_sink(Box::new(write)),
+        }
     }
 
     /// The path of the log, if it is a file.
     pub fn path(&self) -> Option<&Path> {
-        match &self.0 {
-            Destination::File { path, .. } => Some(path),
-            Destination::Sink { .. } => None,
-        }
+        self.path.as_deref()
     }
 
     /// All files of the log, including those that the next line would create.
@@ -108,41 +105,55 @@ impl AuditLog {
     }
 
     /// Fails if a line cannot be written now.
-    pub(crate) fn check_writable(&self) -> Result<(), Error> {
-        match &self.0 {
-            Destination::File { path, .. } => {
-                log::check_writable(path).map_err(|source| self.failed(source))
-            }
-            Destination::Sink { .. } => Ok(()),
+    #[cfg_attr(not(test), expect(dead_code, reason = "for deciding without blocking"))]
+    pub(crate) async fn check_writable(&self) -> Result<(), Error> {
+        let checked = self.writer.check().await;
+        checked.map_err(|source| self.failed(source))
+    }
+
+    /// Like [`AuditLog::check_writable`], for callers that may block.
+    pub(crate) fn check_writable_blocking(&self) -> Result<(), Error> {
+        let checked = self.writer.check_blocking();
+        checked.map_err(|source| self.failed(source))
+    }
+
+    /// Writes a line; returns when it is written. If the future is dropped before that, the line may be written or not.
+    pub(crate) async fn write(&self, event: Event<'_>) -> Result<(), Error> {
+        let written = match event.fields() {
+            Ok(fields) => self.writer.write(fields, self.rotate_at).await,
+            Err(error) => Err(error),
+        };
+        written.map_err(|source| self.failed(source))
+    }
+
+    /// Like [`AuditLog::write`], for callers that may block.
+    pub(crate) fn write_blocking(&self, event: Event<'_>) -> Result<(), Error> {
+        let fields = event.fields();
+        let written = fields.and_then(|fields| self.writer.write_blocking(fields, self.rotate_at));
+        written.map_err(|source| self.failed(source))
+    }
+
+    /// Writes a line after all that were handed over before, without waiting for it. An error cannot be reported.
+    pub(crate) fn post(&self, event: Event<'_>) {
+        if let Ok(fields) = event.fields() {
+            self.writer.post(fields, self.rotate_at);
         }
     }
 
-    pub(crate) fn write(&self, event: &Event<'_>) -> Result<(), Error> {
-        let written = match &self.0 {
-            Destination::File { path, rotate_at } => log::append(path, *rotate_at, event),
-            Destination::Sink { write, head } => {
-                let mut head = head.lock().unwrap_or_else(PoisonError::into_inner);
-                write_to_sink(write.as_ref(), &mut head, event)
-            }
-        };
-        written.map_err(|source| self.failed(source))
+    /// Waits until every line that was handed over before is written, or has failed.
+    pub(crate) async fn flush(&self) {
+        self.writer.flush().await;
+    }
+
+    /// Like [`AuditLog::flush`], for callers that may block.
+    pub(crate) fn flush_blocking(&self) {
+        self.writer.flush_blocking();
     }
 
     fn failed(&self, source: io::Error) -> Error {
         let path = self.path().unwrap_or(Path::new("-")).to_owned();
         Error::Audit { path, source }
     }
-}
-
-/// Passes one line to a sink. If the sink fails, the line is not part of the chain.
-fn write_to_sink(write: &Sink, head: &mut Head, event: &Event<'_>) -> io::Result<()> {
-    let seq = head.newest.seq + 1;
-    let mut line = event.line(seq, head.previous())?;
-    let hash = LineHash::of(&line);
-    line.push(b'\n');
-    write(&line)?;
-    head.newest = Link { seq, hash };
-    Ok(())
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@
 //! A log from before there was a chain is accepted as it is up to its first line with a number, which
 //! follows the last line without one. Nothing protects the lines before that last one.
 
-use super::chain::{LineHash, Link, NewHead, Pending, Position, StoredHead};
+use super::chain::{LineHash, Link, NewHead, Pending, PendingMatch, Position, StoredHead};
 use super::event::line_prefix;
 use super::foreign_lines::ForeignLines;
 use super::lines::{Line, MAX_LINE_BYTES};
@@ -48,7 +48,7 @@ fn walk(
     after: Option<LineHash>,
     foreign: &ForeignLines,
 ) -> Result<Verification, Error> {
-    let mut verifier = Verifier::new(after, opened.head, foreign);
+    let mut verifier = Verifier::new(after, &opened.head, foreign);
     verifier.done.files = opened
         .paths()
         .map(|path| VerifiedFile {
@@ -88,11 +88,11 @@ struct Unconfirmed {
 struct Verifier<'a> {
     done: Verification,
     foreign: &'a ForeignLines,
-    /// Whether the last line read is the pending one.
-    is_pending: bool,
+    /// How many of the last lines read are the pending ones.
+    pending: PendingMatch,
     after: Option<LineHash>,
     after_found: bool,
-    head: StoredHead,
+    head: &'a StoredHead,
     head_found: bool,
     newest: Option<(Link, At)>,
     chained: bool,
@@ -104,11 +104,11 @@ struct Verifier<'a> {
 }
 
 impl<'a> Verifier<'a> {
-    fn new(after: Option<LineHash>, head: StoredHead, foreign: &'a ForeignLines) -> Self {
+    fn new(after: Option<LineHash>, head: &'a StoredHead, foreign: &'a ForeignLines) -> Self {
         Self {
             done: Verification::default(),
             foreign,
-            is_pending: false,
+            pending: PendingMatch::new(head.pending()),
             after,
             after_found: false,
             head,
@@ -125,10 +125,7 @@ impl<'a> Verifier<'a> {
         let number = self.done.lines;
         self.done.lines += 1;
         self.ended = line.ended;
-        self.is_pending = match (self.head, line.bytes) {
-            (StoredHead::Valid(head), Some(bytes)) => head.pending.matches(bytes, line.hash),
-            _ => false,
-        };
+        self.pending.line(line.bytes, line.hash);
         let Some(bytes) = line.bytes else {
             let why = format!(
                 "is longer than {}",
@@ -388,9 +385,9 @@ impl<'a> Verifier<'a> {
             return;
         }
         let has_unconfirmed = self.unconfirmed.is_some();
-        match self.is_pending {
-            true => self.note_cut_while_written(),
-            false => {
+        match self.pending.count() {
+            1.. => self.note_cut_while_written(),
+            0 => {
                 if let Some(line) = self.unconfirmed.take_if(|line| line.is_cut) {
                     self.report(
                         line.at,
@@ -409,11 +406,14 @@ impl<'a> Verifier<'a> {
             self.report(at, AuditFindingKind::Changed, why);
         } else if newer == 0 && !self.ended && !has_unconfirmed {
             self.report(at, AuditFindingKind::CutShort, "has no newline at its end");
-        } else if newer == 1 && self.head_found && self.is_pending {
-            let why = format!(
-                "is newer than the line in `{}`: its writer was killed",
-                name(head_path)
-            );
+        } else if newer > 0 && self.head_found && newer == self.pending.whole() as u64 {
+            let head = name(head_path);
+            let why = match newer {
+                1 => format!("is newer than the line in `{head}`: its writer was killed"),
+                _ => format!(
+                    "is the last of {newer} lines that are newer than the line in `{head}`: their writer was killed"
+                ),
+            };
             self.note(at, AuditFindingKind::Head, why);
         } else if newer > 0 {
             let why = format!(

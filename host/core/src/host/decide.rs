@@ -93,7 +93,7 @@ impl Inner {
             planned = Err(refusal);
         }
         match &planned {
-            Ok(_) => self.audit.check_writable()?,
+            Ok(_) => self.audit.check_writable_blocking()?,
             Err(refusal) => {
                 let run = RunInfo {
                     run_id: &run_id,
@@ -105,7 +105,8 @@ impl Inner {
                     grants: &asked.grants,
                     ..RunInfo::default()
                 };
-                self.audit.write(&Event::refused(run, &refusal.message))?;
+                self.audit
+                    .write_blocking(Event::refused(run, &refusal.message))?;
             }
         }
         Ok(planned)
@@ -151,7 +152,7 @@ impl Inner {
                 workspace: plan.workspace_path(),
             };
             let event = Event::approved(run_info(plan), answered);
-            if let Err(error) = self.audit.write(&event) {
+            if let Err(error) = self.audit.write_blocking(event) {
                 self.take_back(group.iter().take(recorded), &error);
                 return Err(error);
             }
@@ -189,7 +190,8 @@ impl Inner {
             script: name,
             ..RunInfo::default()
         };
-        self.audit.write(&Event::refused(run, &refusal.message))
+        self.audit
+            .write_blocking(Event::refused(run, &refusal.message))
     }
 
     pub(super) fn questions(&self) -> Result<Vec<Question>, Error> {
@@ -223,7 +225,7 @@ impl Inner {
     fn refuse(&self, plan: &Plan, why: &str, hint: &str) -> Result<Refusal, Error> {
         let message = format!("{} was not approved: {why}", plan.title());
         self.audit
-            .write(&Event::refused(run_info(plan), &message))?;
+            .write_blocking(Event::refused(run_info(plan), &message))?;
         Ok(Refusal::new(Check::Approval, message).hint(hint))
     }
 }

@@ -22,21 +22,48 @@ impl Inner {
         let title = plan.title();
         let message = format!("{title} did not run: its skill changed after it was checked");
         self.audit
-            .write(&Event::refused(run_info(plan), &message))?;
+            .write_blocking(Event::refused(run_info(plan), &message))?;
         let refusal = Refusal::new(Check::Approval, message).hint("run it again");
         Err(RunError::Refused(refusal))
     }
 
     pub(super) async fn run(&self, permit: Arc<Permit>, live: Live) -> Result<Outcome, Error> {
         let plan = permit.plan();
-        let registered = self.registered(plan)?;
-        self.audit.write(&Event::started(run_info(plan)))?;
         let id = plan.run_id.clone();
         self.running().insert(id, Arc::clone(&permit));
+        // From here on: if the future is dropped while `started` is written, that line is followed by `aborted`.
         let running = Running {
             host: self,
             permit: &permit,
         };
+        if let Err(error) = self.audit.write(Event::started(run_info(plan))).await {
+            running.ended();
+            return Err(error);
+        }
+        let ended = self.execute(&permit, live).await;
+        let mut outcome = match ended {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                if running.ended() {
+                    // The first error is the one that matters.
+                    let _ = self.audit.write(Event::aborted(run_info(plan))).await;
+                }
+                return Err(error);
+            }
+        };
+        if running.ended() {
+            let finished = Event::finished(run_info(plan), &outcome);
+            if let Err(error) = self.audit.write(finished).await {
+                outcome.warnings.push(error.to_string());
+            }
+        }
+        Ok(outcome)
+    }
+
+    /// Waits for a slot and runs the script.
+    async fn execute(&self, permit: &Arc<Permit>, live: Live) -> Result<Outcome, Error> {
+        let plan = permit.plan();
+        let registered = self.registered(plan)?;
         let Live {
             stdin,
             output,
@@ -57,30 +84,24 @@ impl Inner {
                     scratch: self.scratches.scratch(),
                     slot,
                 };
-                runtime.run(Arc::clone(&permit), context).await?
+                runtime.run(Arc::clone(permit), context).await?
             }
         };
         // Nothing of the run may write any more, even if its thread was abandoned.
-        let mut outcome = outcome(plan, ended, stdout.close(), stderr.close());
-        let finished = Event::finished(run_info(plan), &outcome);
-        if running.ended()
-            && let Err(error) = self.audit.write(&finished)
-        {
-            outcome.warnings.push(error.to_string());
-        }
-        Ok(outcome)
+        Ok(outcome(plan, ended, stdout.close(), stderr.close()))
     }
 
     pub(super) fn abort_runs(&self) {
         let running = std::mem::take(&mut *self.running());
         for permit in running.values() {
             // The process is about to end, so an error cannot be reported.
-            let _ = self.audit.write(&Event::aborted(run_info(permit.plan())));
+            self.audit.post(Event::aborted(run_info(permit.plan())));
         }
+        self.audit.flush_blocking();
     }
 }
 
-/// Records a run as aborted if its future was dropped or the host failed.
+/// Records a run as aborted if its future was dropped.
 struct Running<'a> {
     host: &'a Inner,
     permit: &'a Permit,
@@ -97,9 +118,9 @@ impl Running<'_> {
 impl Drop for Running<'_> {
     fn drop(&mut self) {
         if self.ended() {
-            // The caller is gone, so an error cannot be reported.
+            // The caller is gone, so an error cannot be reported. This may be an async thread, so it does not wait.
             let event = Event::aborted(run_info(self.permit.plan()));
-            let _ = self.host.audit.write(&event);
+            self.host.audit.post(event);
         }
     }
 }

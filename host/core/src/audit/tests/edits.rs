@@ -1,7 +1,7 @@
 //! Random edits of the files are found, or at least stop nothing.
 
 use super::{LOG, test_log};
-use crate::audit::chain::{Head, LineHash, Link, Pending};
+use crate::audit::chain::{Form, Head, LineHash, Link, Pending};
 use proptest::prelude::*;
 use std::fs;
 
@@ -80,8 +80,8 @@ proptest! {
             proptest::collection::vec(any::<u8>(), 0..200),
             any::<(u64, u64, u64)>().prop_map(|(seq, first, length)| {
                 let newest = Link { seq, hash: LineHash::of(b"") };
-                let pending = Pending::None;
-                Head { newest, first, length, pending }.to_string().into_bytes()
+                let pending = Pending::NONE;
+                Head { newest, first, length, pending }.text(Form::AtRest).into_bytes()
             }),
         ],
     ) {

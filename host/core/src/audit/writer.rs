@@ -1,0 +1,527 @@
+//! The thread that writes a log, one for all callers of a process.
+//!
+//! Callers hand over the fields of a line and wait for the result, without blocking if they are async. The thread takes
+//! everything that was handed over in the meantime, locks the log once, and appends all of it. So callers of one process
+//! never wait for the lock of each other, and the more of them there are, the less a line costs. All [`AuditLog`]s of one
+//! path share a thread. Other processes share the log through its lock, and only this thread waits for them.
+//!
+//! Rejected: a mutex around the file, because an async caller would block its thread; a task of an async runtime,
+//! because there may be none, or one that has stopped; and a turn for each caller to write what others handed over, because
+//! then an async caller would write to files.
+//!
+//! The thread starts with the first line. It does not keep the process alive: a process that ends without dropping its
+//! last [`AuditLog`] calls [`Writer::flush`], or loses the lines that nobody waited for.
+//!
+//! [`AuditLog`]: super::AuditLog
+
+use super::chain::{Head, LineHash, Link};
+use super::event::Fields;
+use super::lines::MAX_LINE_BYTES;
+use super::log::{LOCK_TIMEOUT, LogFile, NewLine, Retry, same, too_long};
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError, Weak, mpsc};
+use std::thread::{self, ThreadId};
+use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
+
+/// Bytes that may wait to be written. Each caller waits for its line, so this limits what very many callers with very
+/// long lines use while another process holds the lock.
+const MAX_QUEUED_BYTES: usize = 64 << 20;
+/// Lines that are written before other processes may take the lock. They take some milliseconds.
+const MAX_BATCH: usize = 1024;
+/// How long files stay open without being used. A busy host writes more often than that.
+const KEEP_OPEN: Duration = Duration::from_secs(1);
+
+pub(super) type Sink = dyn Fn(&[u8]) -> io::Result<()> + Send + Sync;
+
+/// Where lines are written.
+enum Target {
+    File(LogFile),
+    Sink { write: Box<Sink>, head: Head },
+}
+
+/// Writes the lines of one log. Dropping it waits until everything that was handed over is written.
+pub(super) struct Writer {
+    /// The path of the log, if it is a file.
+    path: Option<PathBuf>,
+    shared: Arc<Shared>,
+    #[cfg(test)]
+    pub(super) faults: super::log::Faults,
+}
+
+/// What the thread shares with its callers.
+struct Shared {
+    queue: Mutex<Queue>,
+    /// Something was queued, or the queue was closed.
+    changed: Condvar,
+    /// Everything that was queued is done.
+    is_done: Condvar,
+    /// Only the thread uses it. It is here so that the next thread can continue after a panic.
+    target: Mutex<Target>,
+}
+
+#[derive(Default)]
+struct Queue {
+    jobs: VecDeque<Job>,
+    /// The bytes of the lines.
+    bytes: usize,
+    /// Questions whether a line could be written. They do not wait for a lock.
+    checks: Vec<Reply>,
+    thread: Option<ThreadId>,
+    /// Whether the thread waits for a change.
+    is_waiting: bool,
+    /// Whether the thread works on what it took from the queue.
+    is_busy: bool,
+    is_closed: bool,
+}
+
+/// A line to write. Without fields, it waits for the lines before it.
+struct Job {
+    fields: Option<Fields>,
+    rotate_at: u64,
+    queued: Instant,
+    reply: Reply,
+}
+
+/// How the result reaches the caller.
+enum Reply {
+    Async(oneshot::Sender<io::Result<()>>),
+    Blocking(mpsc::SyncSender<io::Result<()>>),
+    Nobody,
+}
+
+impl Reply {
+    fn send(self, result: io::Result<()>) {
+        // The caller may be gone.
+        match self {
+            Self::Async(sender) => drop(sender.send(result)),
+            Self::Blocking(sender) => drop(sender.send(result)),
+            Self::Nobody => {}
+        }
+    }
+}
+
+/// What the thread does next.
+enum Next {
+    Work,
+    CloseFiles,
+    Stop,
+}
+
+impl Writer {
+    /// The writer for the log at `path`, which every log of this path shares. Nothing is opened or started yet.
+    pub(super) fn for_file(path: &Path) -> Arc<Self> {
+        /// By absolute path. Two paths of one file have two writers, which wait for each other as processes do.
+        static WRITERS: LazyLock<Mutex<HashMap<PathBuf, Weak<Writer>>>> =
+            LazyLock::new(Mutex::default);
+        // The log stays where it is if the process changes its directory later.
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let mut writers = lock(&WRITERS);
+        if let Some(writer) = writers.get(&path).and_then(Weak::upgrade) {
+            return writer;
+        }
+        writers.retain(|_, writer| writer.strong_count() > 0);
+        let writer = Self::unshared(path.clone());
+        writers.insert(path, Arc::downgrade(&writer));
+        writer
+    }
+
+    /// A writer that no other log of this path shares.
+    pub(super) fn unshared(path: PathBuf) -> Arc<Self> {
+        Self::new(Some(path.clone()), Target::File(LogFile::new(path)))
+    }
+
+    /// A writer that passes each line to a function.
+    pub(super) fn for_sink(write: Box<Sink>) -> Arc<Self> {
+        let head = Head::empty();
+        Self::new(None, Target::Sink { write, head })
+    }
+
+    fn new(path: Option<PathBuf>, target: Target) -> Arc<Self> {
+        #[cfg(test)]
+        let faults = match &target {
+            Target::File(log) => log.faults.clone(),
+            Target::Sink { .. } => super::log::Faults::default(),
+        };
+        let shared = Arc::new(Shared {
+            queue: Mutex::default(),
+            changed: Condvar::new(),
+            is_done: Condvar::new(),
+            target: Mutex::new(target),
+        });
+        Arc::new(Self {
+            path,
+            shared,
+            #[cfg(test)]
+            faults,
+        })
+    }
+
+    /// Writes a line; returns when it is written.
+    pub(super) async fn write(&self, fields: Fields, rotate_at: u64) -> io::Result<()> {
+        let (reply, result) = oneshot::channel();
+        self.queue_line(fields, rotate_at, Reply::Async(reply))?;
+        received(result.await)
+    }
+
+    /// Like [`Writer::write`], for callers that may block.
+    pub(super) fn write_blocking(&self, fields: Fields, rotate_at: u64) -> io::Result<()> {
+        self.blocking(|reply| self.queue_line(fields, rotate_at, reply))
+    }
+
+    /// Writes a line later. An error is not reported.
+    pub(super) fn post(&self, fields: Fields, rotate_at: u64) {
+        // Without a thread there is nobody who could be told.
+        let _ = self.queue_line(fields, rotate_at, Reply::Nobody);
+    }
+
+    /// Waits until everything that was handed over before is written, or has failed.
+    pub(super) async fn flush(&self) {
+        let (reply, result) = oneshot::channel();
+        if self.queue_flush(Reply::Async(reply)).is_ok() {
+            // Whoever handed the lines over gets their errors.
+            let _ = result.await;
+        }
+    }
+
+    /// Like [`Writer::flush`], for callers that may block.
+    pub(super) fn flush_blocking(&self) {
+        // As above.
+        let _ = self.blocking(|reply| self.queue_flush(reply));
+    }
+
+    /// Fails if a line cannot be written now. It does not wait for the lock.
+    pub(super) async fn check(&self) -> io::Result<()> {
+        let (reply, result) = oneshot::channel();
+        self.queue(|queue| {
+            queue.checks.push(Reply::Async(reply));
+            Ok(())
+        })?;
+        received(result.await)
+    }
+
+    /// Like [`Writer::check`], for callers that may block.
+    pub(super) fn check_blocking(&self) -> io::Result<()> {
+        match &self.path {
+            Some(path) => super::log::check_writable(path),
+            None => Ok(()),
+        }
+    }
+
+    fn queue_line(&self, fields: Fields, rotate_at: u64, reply: Reply) -> io::Result<()> {
+        let bytes = fields.bytes();
+        if bytes > MAX_LINE_BYTES {
+            return Err(too_long(bytes));
+        }
+        self.queue(|queue| {
+            // The end of a run is queued in any case: there are not more of them than lines that were accepted.
+            let is_posted = matches!(reply, Reply::Nobody);
+            if !is_posted && queue.bytes + bytes > MAX_QUEUED_BYTES {
+                let why = format!("{} lines are waiting to be written", queue.jobs.len());
+                return Err(io::Error::new(io::ErrorKind::QuotaExceeded, why));
+            }
+            queue.bytes += bytes;
+            queue.jobs.push_back(Job {
+                fields: Some(fields),
+                rotate_at,
+                queued: Instant::now(),
+                reply,
+            });
+            Ok(())
+        })
+    }
+
+    /// Queues a job that is done when those before it are.
+    fn queue_flush(&self, reply: Reply) -> io::Result<()> {
+        if lock(&self.shared.queue).thread.is_none() {
+            // Nothing was ever written.
+            reply.send(Ok(()));
+            return Ok(());
+        }
+        self.queue(|queue| {
+            queue.jobs.push_back(Job {
+                fields: None,
+                rotate_at: u64::MAX,
+                queued: Instant::now(),
+                reply,
+            });
+            Ok(())
+        })
+    }
+
+    /// Adds something to the queue, and starts the thread if it does not run.
+    fn queue(&self, add: impl FnOnce(&mut Queue) -> io::Result<()>) -> io::Result<()> {
+        let mut queue = lock(&self.shared.queue);
+        add(&mut queue)?;
+        if std::mem::take(&mut queue.is_waiting) {
+            self.shared.changed.notify_one();
+        }
+        if queue.thread.is_some() {
+            return Ok(());
+        }
+        let shared = Arc::clone(&self.shared);
+        let thread = thread::Builder::new().name("audit".into());
+        match thread.spawn(move || shared.serve()) {
+            Ok(thread) => {
+                queue.thread = Some(thread.thread().id());
+                Ok(())
+            }
+            Err(error) => {
+                let jobs = queue.clear();
+                drop(queue);
+                drop(jobs);
+                Err(error)
+            }
+        }
+    }
+
+    /// Hands something over and blocks until the result is there.
+    fn blocking(&self, hand_over: impl FnOnce(Reply) -> io::Result<()>) -> io::Result<()> {
+        if self.is_own_thread() {
+            // It would wait for itself.
+            return Err(io::Error::other("a sink cannot write to its own log"));
+        }
+        let (reply, result) = mpsc::sync_channel(1);
+        hand_over(Reply::Blocking(reply))?;
+        received(result.recv())
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_queue_empty(&self) -> bool {
+        lock(&self.shared.queue).jobs.is_empty()
+    }
+
+    fn is_own_thread(&self) -> bool {
+        lock(&self.shared.queue).thread == Some(thread::current().id())
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        // A caller that got its result may drop the last log on the thread itself, which then writes the rest alone.
+        let is_own_thread = self.is_own_thread();
+        let mut queue = lock(&self.shared.queue);
+        queue.is_closed = true;
+        self.shared.changed.notify_one();
+        while !is_own_thread && queue.thread.is_some() && queue.has_work() {
+            let waited = self.shared.is_done.wait(queue);
+            queue = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// The result, or an error if the thread panicked before it had one.
+fn received<E>(result: Result<io::Result<()>, E>) -> io::Result<()> {
+    result.unwrap_or_else(|_| Err(io::Error::other("the thread that writes it panicked")))
+}
+
+impl Queue {
+    /// Whether something is not yet done.
+    fn has_work(&self) -> bool {
+        self.is_busy || self.is_queued()
+    }
+
+    fn is_queued(&self) -> bool {
+        !self.jobs.is_empty() || !self.checks.is_empty()
+    }
+
+    /// Removes everything. It is to be dropped without the lock: that wakes callers.
+    fn clear(&mut self) -> (VecDeque<Job>, Vec<Reply>) {
+        self.bytes = 0;
+        (
+            std::mem::take(&mut self.jobs),
+            std::mem::take(&mut self.checks),
+        )
+    }
+
+    /// Removes the first `count` jobs.
+    fn take(&mut self, count: usize) -> Vec<Job> {
+        let count = count.min(self.jobs.len());
+        let jobs: Vec<Job> = self.jobs.drain(..count).collect();
+        self.bytes -= jobs.iter().map(Job::bytes).sum::<usize>();
+        jobs
+    }
+}
+
+impl Job {
+    fn bytes(&self) -> usize {
+        self.fields.as_ref().map_or(0, Fields::bytes)
+    }
+
+    fn line(&self) -> Option<NewLine<'_>> {
+        let (fields, rotate_at) = (self.fields.as_ref()?, self.rotate_at);
+        Some(NewLine { fields, rotate_at })
+    }
+}
+
+impl Shared {
+    /// Writes what is queued until the queue is closed.
+    fn serve(&self) {
+        let _stopped = Stopped(self);
+        let mut target = lock(&self.target);
+        let mut is_open = false;
+        loop {
+            match self.next(is_open) {
+                Next::Work => {
+                    self.work(&mut target);
+                    is_open = true;
+                }
+                Next::CloseFiles => {
+                    target.close();
+                    is_open = false;
+                }
+                Next::Stop => return,
+            }
+        }
+    }
+
+    /// Waits for something to do.
+    fn next(&self, is_open: bool) -> Next {
+        let mut queue = lock(&self.queue);
+        queue.is_busy = false;
+        loop {
+            if queue.is_queued() {
+                queue.is_busy = true;
+                return Next::Work;
+            }
+            if queue.is_closed {
+                return Next::Stop;
+            }
+            queue.is_waiting = true;
+            let is_late;
+            (queue, is_late) = match is_open {
+                true => {
+                    let waited = self.changed.wait_timeout(queue, KEEP_OPEN);
+                    let (queue, time) = waited.unwrap_or_else(PoisonError::into_inner);
+                    (queue, time.timed_out())
+                }
+                false => {
+                    let waited = self.changed.wait(queue);
+                    (waited.unwrap_or_else(PoisonError::into_inner), false)
+                }
+            };
+            queue.is_waiting = false;
+            if is_late && !queue.is_queued() {
+                return Next::CloseFiles;
+            }
+        }
+    }
+
+    /// Answers the checks, then writes one batch.
+    fn work(&self, target: &mut Target) {
+        match target {
+            Target::File(log) => self.write_batch(log),
+            Target::Sink { write, head } => {
+                for reply in self.take_checks() {
+                    reply.send(Ok(()));
+                }
+                for job in self.take(MAX_BATCH) {
+                    let line = job.fields.as_ref();
+                    let written = line.map_or(Ok(()), |fields| to_sink(write, head, fields));
+                    job.reply.send(written);
+                }
+            }
+        }
+    }
+
+    fn write_batch(&self, log: &mut LogFile) {
+        let oldest = lock(&self.queue).jobs.front().map(|job| job.queued);
+        let mut retry = Retry::until(oldest.unwrap_or_else(Instant::now) + LOCK_TIMEOUT);
+        loop {
+            for reply in self.take_checks() {
+                reply.send(log.check_writable());
+            }
+            if oldest.is_none() {
+                return;
+            }
+            match log.try_lock() {
+                Ok(Some(mut locked)) => {
+                    let jobs = self.take(MAX_BATCH);
+                    let lines: Vec<NewLine<'_>> = jobs.iter().filter_map(Job::line).collect();
+                    let mut results = locked.append(&lines).into_iter();
+                    // Other processes need not wait until the callers are woken.
+                    drop(locked);
+                    for job in jobs {
+                        let result = job.fields.as_ref().and_then(|_| results.next());
+                        job.reply.send(result.unwrap_or(Ok(())));
+                    }
+                    return;
+                }
+                Ok(None) => {}
+                Err(error) => return fail(self.take(MAX_BATCH), &error),
+            }
+            if let Err(error) = retry.wait() {
+                return fail(self.take_expired(), &error);
+            }
+        }
+    }
+
+    fn take_checks(&self) -> Vec<Reply> {
+        std::mem::take(&mut lock(&self.queue).checks)
+    }
+
+    fn take(&self, count: usize) -> Vec<Job> {
+        lock(&self.queue).take(count)
+    }
+
+    /// Takes the jobs that have waited for the lock as long as they may.
+    fn take_expired(&self) -> Vec<Job> {
+        let mut queue = lock(&self.queue);
+        let jobs = queue.jobs.iter();
+        let expired = jobs.take_while(|job| job.queued.elapsed() >= LOCK_TIMEOUT);
+        let count = expired.count();
+        queue.take(count)
+    }
+}
+
+fn fail(jobs: Vec<Job>, error: &io::Error) {
+    for job in jobs {
+        job.reply.send(Err(same(error)));
+    }
+}
+
+impl Target {
+    fn close(&mut self) {
+        if let Self::File(log) = self {
+            log.close();
+        }
+    }
+}
+
+/// Passes one line to a sink. If the sink fails, the line is not part of the chain.
+fn to_sink(write: &Sink, head: &mut Head, fields: &Fields) -> io::Result<()> {
+    let seq = head.newest.seq + 1;
+    let mut line = Vec::new();
+    fields.push_line(seq, head.previous(), &mut line);
+    let hash = LineHash::of(&line);
+    line.push(b'\n');
+    // A panic concerns this line only.
+    let written = catch_unwind(AssertUnwindSafe(|| write(&line)));
+    written.unwrap_or_else(|_| Err(io::Error::other("the sink panicked")))?;
+    head.newest = Link { seq, hash };
+    Ok(())
+}
+
+/// Lets the next caller start another thread, and answers the callers that wait, when the thread ends or panics.
+struct Stopped<'a>(&'a Shared);
+
+impl Drop for Stopped<'_> {
+    fn drop(&mut self) {
+        let mut queue = lock(&self.0.queue);
+        queue.thread = None;
+        queue.is_busy = false;
+        queue.is_waiting = false;
+        let jobs = queue.clear();
+        self.0.is_done.notify_all();
+        drop(queue);
+        drop(jobs);
+    }
+}
+
+/// A panic leaves nothing half changed here that matters: the files say what they contain.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
