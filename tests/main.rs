@@ -50,10 +50,12 @@ mod limits;
 mod linked_skills;
 mod links;
 mod load;
+mod modules;
 mod native;
 mod node;
 mod protected;
 mod requirements;
+mod runtimes;
 mod sections;
 mod setup;
 mod state;
@@ -117,6 +119,8 @@ fn main() -> ExitCode {
         ("expand", expand_commands::tests()),
         ("javascript", javascript::tests()),
         ("library", library::tests()),
+        ("modules", modules::tests()),
+        ("runtimes", runtimes::tests()),
         ("limits", limits::tests()),
         ("links", linked_skills::tests()),
         ("links", links::tests()),

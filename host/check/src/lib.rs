@@ -31,7 +31,8 @@ mod rules;
 mod shell;
 mod spec;
 
-pub use preflight::{Import, Preflight, Resolved, Runtime, Want};
+pub use preflight::{Preflight, Runtime, Want};
+pub use resolve::{Import, Resolved};
 pub use rules::{Level, Rule};
 
 use cap_std::fs::Dir;
@@ -192,7 +193,7 @@ impl Checker {
                 self.report(&rules::REFERENCE_MISSING, message, file, Some(line));
             }
         }
-        let scripts = skill::discover(&self.root, &self.path);
+        let scripts = skill::discover(&self.root, &self.path, &[]);
         let mut sources = references::Words::default();
         let mut preflights = Vec::new();
         let mut unread = scripts.len().saturating_sub(MAX_SCRIPTS);

@@ -2,10 +2,58 @@
 
 use super::facts::{Facts, Imported};
 use super::modules::{self, Availability};
-use super::preflight::{Import, Resolved};
 use cap_std::fs::Dir;
 use skillrun_skill::{Language, Script};
 use std::path::{Component, Path, PathBuf};
+
+/// Something a script imports.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Import {
+    /// The module, as the script names it.
+    pub name: String,
+    /// The line of the first import.
+    pub line: usize,
+    /// Where it comes from.
+    pub state: Resolved,
+    /// Whether the script handles its absence.
+    pub optional: bool,
+    /// Why it is limited or absent, if it is.
+    pub why: Option<String>,
+}
+
+/// Where an import comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resolved {
+    /// The standard library.
+    Library,
+    /// The standard library, but using some of it is an error.
+    Limited,
+    /// A file of the skill.
+    Skill,
+    /// A package that the skill contains.
+    Package,
+    /// The standard library has it, but the sandbox does not.
+    Absent,
+    /// A package that needs native code.
+    Native,
+    /// Nowhere.
+    Missing,
+}
+
+impl Resolved {
+    /// Its name in every output.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Library => "library",
+            Self::Limited => "limited",
+            Self::Skill => "skill",
+            Self::Package => "package",
+            Self::Absent => "absent",
+            Self::Native => "native",
+            Self::Missing => "missing",
+        }
+    }
+}
 
 /// Where a script's imports are resolved.
 pub(super) struct Context<'a> {

@@ -43,6 +43,7 @@
 
 mod approval;
 mod audit;
+mod contents;
 mod decision;
 mod error;
 mod expand;
@@ -101,7 +102,7 @@ pub use runtime::{
 pub use skillrun_runtimes::third_party_licenses;
 #[doc(inline)]
 pub use skillrun_skill::{
-    AllowedTools, Found, FrontMatter, Grant, GrantError, Language, Library, Script, Skill,
-    SkillError, Skipped, Value, prompt,
+    AllowedTools, CustomLanguage, Found, FrontMatter, Grant, GrantError, Language, Library, Script,
+    Skill, SkillError, Skipped, Value, prompt,
 };
 pub use utf8::Utf8Decoder;

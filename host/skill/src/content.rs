@@ -5,7 +5,6 @@
 //! counts by the name of its target; if the target is inside the skill, that file counts by itself.
 
 use crate::files;
-use crate::skill::Skill;
 use crate::text::hex;
 use cap_std::fs::{Dir, FileTypeExt as _, Metadata, MetadataExt as _};
 use sha2::{Digest as _, Sha256};
@@ -13,7 +12,6 @@ use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The same number that is searched for scripts. Reading them takes some tenths of a second, and that happens three
@@ -154,21 +152,6 @@ impl FileHashes {
         let changed = all.into_iter();
         let changed = changed.filter_map(|path| Some((path.clone(), how(path)?)));
         changed.collect()
-    }
-}
-
-/// The contents of skills that were hashed for one decision: a skill is hashed once for all of its scripts.
-#[derive(Debug, Default)]
-pub struct Contents(Vec<(PathBuf, Result<Arc<Content>, String>)>);
-
-impl Contents {
-    pub fn of(&mut self, skill: &Skill) -> Result<Arc<Content>, String> {
-        if let Some((_, known)) = self.0.iter().find(|(path, _)| path == skill.path()) {
-            return known.clone();
-        }
-        let content = Content::of_folder(skill.root()).map(Arc::new);
-        self.0.push((skill.path().to_owned(), content.clone()));
-        content
     }
 }
 
@@ -398,8 +381,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("SKILL.md"), "---\ndescription: d\n---\n").unwrap();
         std::fs::write(folder.path().join("a.py"), "1").unwrap();
-        let skill = Skill::load(folder.path()).unwrap();
-        let content = Contents::default().of(&skill).unwrap();
+        let skill = crate::Skill::load(folder.path()).unwrap();
+        let content = Content::of_folder(skill.root()).unwrap();
         let contains =
             |bytes| content.contains_file(Path::new("a.py"), &hex(&Sha256::digest(bytes)));
         assert_eq!(skill.digest(), Ok(format!("sha256:{}", content.hash())));

@@ -19,10 +19,23 @@ pub enum Language {
     PowerShell,
     /// `.bat .cmd`
     Batch,
+    /// A language that an embedding program adds, with a runtime of its own.
+    Custom(&'static CustomLanguage),
+}
+
+/// A language that an embedding program adds.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub struct CustomLanguage {
+    /// Its name in listings.
+    pub word: &'static str,
+    /// The extension of its files in lower case, without the dot.
+    pub extension: &'static str,
+    /// The interpreter's name in policies and command lines.
+    pub interpreter: &'static str,
 }
 
 impl Language {
-    /// All of them.
+    /// All of ours.
     #[doc(hidden)]
     pub const ALL: [Self; 7] = [
         Self::Python,
@@ -50,6 +63,17 @@ impl Language {
             "bat" | "cmd" => Self::Batch,
             _ => return None,
         })
+    }
+
+    /// The added language that a file's extension stands for. It takes precedence over ours.
+    pub(crate) fn of_custom_extension(
+        path: &Path,
+        languages: &'static [CustomLanguage],
+    ) -> Option<Self> {
+        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+        let mut languages = languages.iter();
+        let found = languages.find(|language| language.extension == extension);
+        found.map(Self::Custom)
     }
 
     /// Whether a file is written in JSX, which is another language than the one its `#!` line names.
@@ -96,6 +120,7 @@ impl Language {
             Self::Perl => "perl",
             Self::PowerShell => "powershell",
             Self::Batch => "batch",
+            Self::Custom(language) => language.word,
         }
     }
 
@@ -109,6 +134,7 @@ impl Language {
             Self::Perl => "perl",
             Self::PowerShell => "powershell",
             Self::Batch => "cmd",
+            Self::Custom(language) => language.interpreter,
         }
     }
 

@@ -56,7 +56,7 @@ pub use allowed_tools::AllowedTools;
 pub use front_matter::{FrontMatter, Value};
 #[doc(inline)]
 pub use grant::{Grant, GrantError};
-pub use language::Language;
+pub use language::{CustomLanguage, Language};
 pub use library::{Found, Library, Skipped};
 pub use script::Script;
 #[doc(hidden)]

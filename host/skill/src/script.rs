@@ -1,7 +1,7 @@
 //! The runnable files of a skill: how they are found, and how a name is matched to one.
 
 use super::describe::describe;
-use super::language::Language;
+use super::language::{CustomLanguage, Language};
 use crate::files::{self, ReadError};
 use cap_std::fs::Dir;
 use std::io::Read as _;
@@ -76,13 +76,18 @@ impl Script {
 }
 
 /// The scripts below `root`: those in `scripts/` first, then the others, each part in path order.
-pub fn discover(root: &Dir, root_path: &Path) -> Vec<Script> {
-    let mut found = walk(root, root_path, "scripts");
-    found.extend(walk(root, root_path, ""));
+pub fn discover(root: &Dir, root_path: &Path, languages: &'static [CustomLanguage]) -> Vec<Script> {
+    let mut found = walk(root, root_path, "scripts", languages);
+    found.extend(walk(root, root_path, "", languages));
     found
 }
 
-fn walk(root: &Dir, root_path: &Path, below: &str) -> Vec<Script> {
+fn walk(
+    root: &Dir,
+    root_path: &Path,
+    below: &str,
+    languages: &'static [CustomLanguage],
+) -> Vec<Script> {
     // walkdir would follow a link at the top out of the skill; the directory handle does not.
     if root
         .open_dir(if below.is_empty() { "." } else { below })
@@ -118,7 +123,9 @@ fn walk(root: &Dir, root_path: &Path, below: &str) -> Vec<Script> {
             if !is_file {
                 return None;
             }
-            let language = language_of(root, Path::new(&relative))?;
+            let path = Path::new(&relative);
+            let language = Language::of_custom_extension(path, languages);
+            let language = language.or_else(|| language_of(root, path))?;
             Some(Script {
                 path: relative,
                 language,

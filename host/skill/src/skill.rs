@@ -9,6 +9,7 @@ use crate::allowed_tools::AllowedTools;
 use crate::content::Content;
 use crate::files;
 use crate::front_matter::FrontMatter;
+use crate::language::CustomLanguage;
 use crate::script::{self, NoScript, Script};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
@@ -56,6 +57,8 @@ pub struct Skill {
     body: usize,
     allowed_tools: Option<AllowedTools>,
     scripts: OnceLock<Vec<Script>>,
+    /// Languages that an embedding program adds.
+    languages: &'static [CustomLanguage],
     warnings: Vec<String>,
     /// The name by which it was found, if its folder has another: the name of a link, or the one in `SKILL.md`.
     pub(crate) found_as: Option<String>,
@@ -99,6 +102,14 @@ pub enum SkillError {
 impl Skill {
     /// Loads the skill in the folder `path`.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, SkillError> {
+        Self::load_with(path, &[])
+    }
+
+    /// The same, where files in these languages are scripts too.
+    pub fn load_with(
+        path: impl AsRef<Path>,
+        languages: &'static [CustomLanguage],
+    ) -> Result<Self, SkillError> {
         let requested = path.as_ref();
         let invalid = |why: String| SkillError::Invalid {
             path: requested.to_owned(),
@@ -177,6 +188,7 @@ impl Skill {
             warnings,
             found_as,
             shadowed: Vec::new(),
+            languages,
         })
     }
 
@@ -240,7 +252,7 @@ impl Skill {
     /// Its scripts: those in `scripts/` first, found on first use and kept.
     pub fn scripts(&self) -> &[Script] {
         self.scripts
-            .get_or_init(|| script::discover(&self.root, &self.path))
+            .get_or_init(|| script::discover(&self.root, &self.path, self.languages))
     }
 
     /// A script's description of itself, at most 500 characters.

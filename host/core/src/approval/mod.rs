@@ -17,7 +17,8 @@ mod store;
 pub use question::{Answer, AnswerError, AskedScript, Change, ChangedFile, Question};
 pub use store::StoredApproval;
 
-use crate::content::{Content, Contents};
+use crate::content::Content;
+use crate::contents::Contents;
 use crate::error::Error;
 use crate::files::show;
 use crate::grant::Grant;

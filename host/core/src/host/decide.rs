@@ -3,7 +3,8 @@
 use super::{Batch, BatchQuestion, Inner, run_info};
 use crate::approval::{Answer, AnswerError, AskResult, Group, PendingQuestion, Question};
 use crate::audit::{Answered, Event, RunInfo};
-use crate::content::{Content, Contents};
+use crate::content::Content;
+use crate::contents::Contents;
 use crate::decision::{Decision, Permit};
 use crate::error::Error;
 use crate::plan::{self, Plan};

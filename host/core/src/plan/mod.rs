@@ -12,7 +12,8 @@ mod script;
 
 pub use mounts::Mount;
 
-use crate::content::{Content, Contents};
+use crate::content::Content;
+use crate::contents::Contents;
 use crate::files::show;
 use crate::grant::Grant;
 use crate::limits::Limits;

@@ -1,7 +1,8 @@
 //! The checks on the script: it exists, it is inside its skill, it is a plain file, its interpreter is allowed, and
 //! the skill's `allowed-tools` allow it.
 
-use crate::content::{Content, Contents};
+use crate::content::Content;
+use crate::contents::Contents;
 use crate::files::{self, ReadError, plain, show};
 use crate::policy::EffectiveRules;
 use crate::refusal::{Check, Refusal};

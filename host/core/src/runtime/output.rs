@@ -97,8 +97,8 @@ impl Output {
     }
 
     /// Counts, keeps and passes on; waits while the queue is full. Returns whether the reader still wants output.
-    pub async fn write(&self, bytes: Bytes) -> bool {
-        let (kept, Some(sink)) = (self.keep(bytes), self.sink()) else {
+    pub async fn write(&self, bytes: impl Into<Bytes>) -> bool {
+        let (kept, Some(sink)) = (self.keep(bytes.into()), self.sink()) else {
             return true;
         };
         match kept {

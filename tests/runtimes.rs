@@ -1,0 +1,207 @@
+//! A runtime that an embedding program adds, for a language of its own.
+
+use crate::env::{SKILL_MD, TestEnv, shared_cache};
+use crate::library::{block_on, permitted};
+use skillrun::{
+    Approvals, AuditLog, BoxFuture, Check, CustomLanguage, Decision, Ended, Enforcement, Error,
+    Grant, Host, Isolation, Language, LimitEnforcement, Live, Permit, Plan, Policy, Refusal,
+    Request, RunContext, RunsIn, Runtime, Settings, Skill, Status, Tier, Usage,
+};
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::Notify;
+
+tests! {
+    a_runtime_that_was_added_runs_scripts_of_a_language_that_was_added,
+    a_language_without_a_runtime_is_refused,
+    a_run_in_an_added_runtime_waits_for_a_slot_and_can_be_stopped_there,
+}
+
+static LANGUAGES: [CustomLanguage; 1] = [CustomLanguage {
+    word: "shout",
+    extension: "shout",
+    interpreter: "shout",
+}];
+
+/// Prints a script and its arguments in capitals. The script `wait` waits first.
+#[derive(Default)]
+struct Shout {
+    /// Notified when `wait` has begun.
+    begun: Notify,
+    /// Ends `wait`.
+    go_on: Notify,
+    scratch: Mutex<Option<OwnedFd>>,
+}
+
+impl Runtime for Shout {
+    fn name(&self) -> &'static str {
+        "shout"
+    }
+
+    fn runs(&self, language: Language, tier: Tier) -> RunsIn {
+        match language == Language::Custom(&LANGUAGES[0]) && tier != Tier::Native {
+            true => RunsIn::Wasm,
+            false => RunsIn::Nowhere,
+        }
+    }
+
+    fn can_enforce(&self, _: &Plan) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    fn isolation(&self) -> Isolation {
+        Isolation {
+            tier: "shout",
+            layers: vec!["interpreter"],
+            limits: LimitEnforcement {
+                time: Enforcement::Absent,
+                memory: Enforcement::Absent,
+                disk: Enforcement::Hard,
+                processes: Enforcement::Hard,
+            },
+        }
+    }
+
+    fn run<'a>(
+        &'a self,
+        permit: Arc<Permit>,
+        context: RunContext,
+    ) -> BoxFuture<'a, Result<Ended, Error>> {
+        Box::pin(async move {
+            let plan = permit.plan();
+            let source = String::from_utf8_lossy(plan.source().unwrap_or_default());
+            if source.trim() == "wait" {
+                self.begun.notify_one();
+                self.go_on.notified().await;
+            }
+            *self.scratch.lock().unwrap() = context.scratch().ok();
+            let text = format!("{} {:?}\n", source.trim().to_uppercase(), plan.args());
+            context.stdout.write(text).await;
+            Ok(Ended {
+                status: Status::Exited,
+                exit_code: 0,
+                signal: None,
+                time: Duration::ZERO,
+                usage: Usage::default(),
+                isolation: self.isolation(),
+                warnings: Vec::new(),
+            })
+        })
+    }
+}
+
+fn env() -> TestEnv {
+    let env = TestEnv::new();
+    env.write("skill/SKILL.md", SKILL_MD);
+    env.write("skill/scripts/say.shout", "hello\n");
+    env.write("skill/scripts/wait.shout", "wait\n");
+    env
+}
+
+fn host(env: &TestEnv, runtimes: Vec<Arc<dyn Runtime>>) -> Host {
+    let settings = Settings {
+        cache: shared_cache().join("skillrun"),
+        audit: AuditLog::file(env.path("state/skillrun/audit.jsonl")),
+        approvals: Approvals::memory(),
+        protected: vec![],
+        slots: Some(1),
+    };
+    Host::with_runtimes(settings, runtimes)
+}
+
+/// A policy that allows the interpreter.
+fn policy() -> Policy {
+    Policy::default().and_allow(vec![Grant::Interpreter("shout".into())])
+}
+
+fn request(env: &TestEnv, script: &str) -> Request {
+    let skill = Skill::load_with(env.path("skill"), &LANGUAGES).unwrap();
+    Request::typed(&Arc::new(skill), script)
+}
+
+fn a_runtime_that_was_added_runs_scripts_of_a_language_that_was_added() {
+    let env = env();
+    let runtime = Arc::new(Shout::default());
+    let host = host(&env, vec![Arc::clone(&runtime) as _]);
+    let request = Request {
+        args: vec!["a b".into()],
+        ..request(&env, "say")
+    };
+    let permit = permitted(&host, &policy(), request);
+    assert_eq!(permit.plan().runtime(), "shout");
+    let outcome = block_on(async {
+        let outcome = host.run(permit).await.unwrap();
+        host.clean_up().await;
+        outcome
+    });
+    assert_eq!(outcome.stdout, "HELLO [\"a b\"]\n");
+    assert_eq!(
+        (outcome.runtime.as_str(), outcome.isolation.tier),
+        ("shout", "shout")
+    );
+    let events = env.audit();
+    let events = events.iter().map(|line| line["event"].as_str().unwrap());
+    assert_eq!(events.collect::<Vec<_>>(), ["started", "finished"]);
+    // Its scratch directory was made for it, and is gone.
+    let scratch = runtime.scratch.lock().unwrap().take().unwrap();
+    assert_eq!(rustix::fs::fstat(&scratch).unwrap().st_nlink, 0);
+    // The same checks apply as to every script.
+    let refusal = match host
+        .blocking()
+        .decide(&Policy::default(), self::request(&env, "say"))
+    {
+        Ok(Decision::Refused(refusal)) => refusal,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(refusal.check, Check::Interpreter);
+}
+
+fn a_language_without_a_runtime_is_refused() {
+    let env = env();
+    let host = host(&env, vec![]);
+    match host.blocking().decide(&policy(), request(&env, "say")) {
+        Ok(Decision::Refused(refusal)) => assert_eq!(
+            (refusal.check, refusal.message.as_str()),
+            (
+                Check::Runtime,
+                "no runtime for shout script `scripts/say.shout`"
+            )
+        ),
+        other => panic!("{other:?}"),
+    }
+    // Without the language, the file is not a script.
+    let skill = Arc::new(Skill::load(env.path("skill")).unwrap());
+    assert!(skill.scripts().is_empty());
+}
+
+fn a_run_in_an_added_runtime_waits_for_a_slot_and_can_be_stopped_there() {
+    let env = env();
+    let runtime = Arc::new(Shout::default());
+    let host = host(&env, vec![Arc::clone(&runtime) as _]);
+    let permit = |script| permitted(&host, &policy(), request(&env, script));
+    let (first, second, third) = (permit("wait"), permit("say"), permit("say"));
+    block_on(async {
+        let holder = tokio::spawn({
+            let host = host.clone();
+            async move { host.run(first).await.unwrap() }
+        });
+        runtime.begun.notified().await;
+        let stopped = Live {
+            stop: Some(Box::pin(std::future::ready(()))),
+            ..Live::default()
+        };
+        let cancelled = host.run_live(second, stopped).await.unwrap();
+        assert_eq!(
+            (cancelled.status, cancelled.exit_code),
+            (Status::Cancelled, 130)
+        );
+        assert_eq!(
+            (cancelled.stdout.as_str(), cancelled.isolation.tier),
+            ("", "shout")
+        );
+        runtime.go_on.notify_one();
+        assert_eq!(holder.await.unwrap().stdout, "WAIT []\n");
+        assert_eq!(host.run(third).await.unwrap().stdout, "HELLO []\n");
+    });
+}
