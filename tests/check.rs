@@ -224,11 +224,11 @@ fn the_library_finds_what_the_command_finds() {
     let skill = skillrun::Skill::load(env.path("skill")).unwrap();
     let end = env.end(&["prompt", "./skill"]);
     assert_eq!(
-        skillrun::prompt::available_scripts(&skill),
+        skillrun_skill::prompt::available_scripts(&skill),
         Some(end.stdout)
     );
     let end = env.end(&["prompt", "--format", "xml", "./skill"]);
-    let block = skillrun::prompt::available_skills([&skill]);
+    let block = skillrun_skill::prompt::available_skills([&skill]);
     assert_eq!(env.named(block.as_bytes()), end.stdout);
 }
 

@@ -3,9 +3,8 @@
 
 use crate::env::{SKILL_MD, TestEnv};
 use crate::library::{host, skill};
-use skillrun::{
-    Check, Decision, Grant, Library, Limits, Policy, Request, RequestedBy, Skill, Tier,
-};
+use skillrun::skill::Library;
+use skillrun::{Check, Decision, Grant, Limits, Policy, Request, RequestedBy, Skill, Tier};
 use std::fmt::Write as _;
 use std::os::unix::fs::symlink;
 use std::path::Path;

@@ -294,7 +294,7 @@ impl TestEnv {
         if let Some((run, _)) = runs.iter().find(|(_, open)| **open != 0) {
             return Err(format!("the audit log has no end of run {run}"));
         }
-        let log = skillrun::AuditFiles::of(self.path("state/skillrun/audit.jsonl"));
+        let log = skillrun::audit::AuditFiles::of(self.path("state/skillrun/audit.jsonl"));
         let verified = log.verify(None).map_err(|error| error.to_string())?;
         match (verified.findings.first(), verified.notes.first()) {
             (None, None) => Ok(()),

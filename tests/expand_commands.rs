@@ -5,7 +5,8 @@ use crate::expand::{EVENTS, env, events, expand, marker};
 use crate::folder::needs;
 use crate::library::{block_on, host, skill};
 use libtest_mimic::Trial;
-use skillrun::{Answer, Decision, Expander, Host, Piece, Policy, Request};
+use skillrun::expand::Piece;
+use skillrun::{Answer, Decision, Expander, Host, Policy, Request};
 use std::path::Path;
 
 /// All tests; ignored where commands cannot be confined.

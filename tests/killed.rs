@@ -8,7 +8,7 @@
 use crate::env::{End, TestEnv};
 use libtest_mimic::Trial;
 use serde_json::Value;
-use skillrun::{AuditFiles, AuditFindingKind};
+use skillrun::audit::{AuditFiles, AuditFindingKind};
 use std::path::Path;
 
 /// The system calls with which a run reads, writes and locks.

@@ -139,7 +139,7 @@ fn a_nul_byte_in_an_argument_is_refused() {
     };
     let refusal = refused(&env, &Policy::default(), request);
     assert_eq!(refusal.to_string(), "error: argument 2 contains a NUL byte");
-    assert_eq!(refusal.exit_code(), 125);
+    assert_eq!(refusal.check, Check::Request);
 }
 
 fn a_nul_byte_in_a_script_name_is_not_found() {
@@ -150,7 +150,7 @@ fn a_nul_byte_in_a_script_name_is_not_found() {
         refusal.message,
         "script `main.py\\u{0}.txt` not found in skill `skill`"
     );
-    assert_eq!(refusal.exit_code(), 127);
+    assert_eq!(refusal.check, Check::Script);
 }
 
 fn a_nul_byte_in_a_variable_is_refused() {
@@ -189,7 +189,7 @@ fn arguments_and_input_beyond_their_limit_are_refused() {
     ] {
         let refusal = refused(&env, &Policy::default(), request);
         assert_eq!(refusal.to_string(), format!("error: {message}{hint}"));
-        assert_eq!(refusal.exit_code(), 125);
+        assert_eq!(refusal.check, Check::Request);
     }
     let host = host(&env);
     permitted(
@@ -216,7 +216,7 @@ fn a_limit_beyond_the_policy_is_refused() {
         "refused: time exceeds the policy's maximum of `10s`\n\
          hint: write time = \"11s\" under [limits] in skillrun.toml"
     );
-    assert_eq!(refusal.exit_code(), 126);
+    assert_eq!(refusal.check, Check::Limits);
     permitted(&host(&env), &policy, asks(10));
 }
 
@@ -251,7 +251,7 @@ fn a_limit_out_of_range_is_refused() {
     };
     let refusal = refused(&env, &Policy::default(), request);
     assert_eq!(refusal.message, "time `0s` is out of range: 1s to 600s");
-    assert_eq!(refusal.exit_code(), 125);
+    assert_eq!(refusal.check, Check::Request);
 }
 
 fn an_audit_sink_that_fails_stops_everything() {

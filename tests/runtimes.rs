@@ -2,10 +2,12 @@
 
 use crate::env::{SKILL_MD, TestEnv, shared_cache};
 use crate::library::{block_on, permitted};
+use skillrun::outcome::{Enforcement, Isolation, LimitEnforcement, Usage};
+use skillrun::runtime::{BoxFuture, Ended, RunContext, RunsIn, Runtime};
+use skillrun::skill::CustomLanguage;
 use skillrun::{
-    Approvals, AuditLog, BoxFuture, Check, CustomLanguage, Decision, Ended, Enforcement, Error,
-    Grant, Host, Isolation, Language, LimitEnforcement, Live, Permit, Plan, Policy, Refusal,
-    Request, RunContext, RunsIn, Runtime, Settings, Skill, Status, Tier, Usage,
+    Approvals, AuditLog, Check, Decision, Error, Grant, Host, Language, Live, Permit, Plan, Policy,
+    Refusal, Request, Settings, Skill, Status, Tier,
 };
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};

@@ -70,9 +70,10 @@ fn step(root: &Path, words: &[&str]) -> Result<(), String> {
 
 /// Trusts a policy, as `skillrun policy trust` does in a test's directory.
 fn trust(root: &Path, path: &str) -> Result<(), String> {
-    let policy = skillrun::PolicyFile::read(&root.join(path)).map_err(|error| error.to_string())?;
+    let policy =
+        skillrun::policy::PolicyFile::read(&root.join(path)).map_err(|error| error.to_string())?;
     fs::create_dir_all(root.join("state")).map_err(|error| error.to_string())?;
-    let trusted = skillrun::TrustedPolicies::new(root.join("state/skillrun/trusted"));
+    let trusted = skillrun::policy::TrustedPolicies::new(root.join("state/skillrun/trusted"));
     trusted
         .trust(&policy)
         .map(drop)

@@ -114,7 +114,7 @@ fn words<'a>(script: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 
 /// The last event of the audit log and its status; the log must verify.
 fn recorded(env: &TestEnv) -> (String, String) {
-    let log = skillrun::AuditFiles::of(env.path("state/skillrun/audit.jsonl"));
+    let log = skillrun::audit::AuditFiles::of(env.path("state/skillrun/audit.jsonl"));
     let verified = log.verify(None).unwrap();
     assert!(verified.findings.is_empty(), "{:?}", verified.findings);
     let last = env.audit().pop().unwrap();

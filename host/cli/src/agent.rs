@@ -6,7 +6,8 @@ use crate::failure::{Failure, REFUSED, print_message};
 use crate::list::printable;
 use crate::own_file::{Access, OwnFile, Writable};
 use crate::paths;
-use skillrun::{Check, Found, Grant, Policy, Refusal, Request, RequestedBy, Skill};
+use skillrun::skill::Found;
+use skillrun::{Check, Grant, Policy, Refusal, Request, RequestedBy, Skill};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::list::printable;
 use crate::{output, paths};
 use serde_json::json;
-use skillrun::StoredApproval;
+use skillrun::approval::StoredApproval;
 use skillrun_skill::text::show;
 use std::io::Write as _;
 

@@ -128,7 +128,7 @@ fn candidates(names: Vec<(String, String)>) -> Vec<CompletionCandidate> {
     names.map(candidate).collect()
 }
 
-fn library(words: &Typed) -> Option<skillrun::Library> {
+fn library(words: &Typed) -> Option<skillrun::skill::Library> {
     paths::library(&words.skills).ok()
 }
 

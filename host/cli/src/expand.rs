@@ -10,9 +10,11 @@ use crate::interrupt::{self, Interrupted};
 use crate::output::{self, Output};
 use crate::own_file::{Access, OwnFile};
 use crate::{agent, load, paths};
+use skillrun::expand::{Marker, MarkerKind, Piece};
+use skillrun::limits::LimitError;
+use skillrun::skill::Found;
 use skillrun::{
-    Decision, Expander, Found, Host, LimitError, Limits, Marker, MarkerKind, Outcome, Permit,
-    Piece, Policy, Ran, Skill, Status, Target,
+    Decision, Expander, Host, Limits, Outcome, Permit, Policy, Ran, Skill, Status, Target,
 };
 use skillrun_skill::text::show;
 use std::collections::HashSet;
@@ -31,7 +33,7 @@ pub(crate) fn expand(args: &Expand) -> Result<u8, Failure> {
     for name in &args.skill {
         skills.push(args.agent.find(name)?);
     }
-    let max_output = skillrun::parse_bytes(&args.max_output);
+    let max_output = skillrun::limits::parse_bytes(&args.max_output);
     let limit = |error: LimitError| Failure::host(error.to_string());
     let max_output = max_output.map_err(limit)?;
     let kept = Limits {

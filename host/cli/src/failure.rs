@@ -1,7 +1,9 @@
 //! Errors of the command line: an exit code, a message and a hint.
 
 use serde_json::json;
-use skillrun::{Error, PolicyError, Refusal, RunError, SkillError, TrustError};
+use skillrun::policy::{PolicyError, TrustError};
+use skillrun::skill::SkillError;
+use skillrun::{Check, Error, Refusal, RunError};
 use skillrun_skill::text::show;
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
@@ -75,10 +77,14 @@ impl From<SkillError> for Failure {
 
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
-        let (code, label) = (refusal.exit_code(), refusal.word());
+        let code = match refusal.check {
+            Check::Script | Check::Runtime => NOT_FOUND,
+            Check::Request => HOST,
+            _ => REFUSED,
+        };
         Self {
             code,
-            label,
+            label: refusal.word(),
             message: refusal.message,
             hint: refusal.hint,
         }

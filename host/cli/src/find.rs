@@ -4,7 +4,7 @@ use crate::agent::warn_shadowed;
 use crate::failure::{Failure, print_message};
 use crate::list::printable;
 use crate::paths;
-use skillrun::{Found, Library, SkillError};
+use skillrun::skill::{Found, Library, SkillError};
 use std::path::{Path, PathBuf};
 
 /// Finds a skill by path or by name, and prints what the user should know about the choice, unless `quiet`.

@@ -4,9 +4,9 @@ use crate::args::Skills;
 use crate::failure::{Failure, NOT_FOUND, REFUSED, plain};
 use crate::list::printable;
 use skillrun::ownership::{OtherWriter, other_replacer, other_writer};
-use skillrun::{
-    Approvals, AuditLog, Host, Library, Policy, PolicyFile, Settings, Trust, TrustedPolicies,
-};
+use skillrun::policy::{PolicyFile, Trust, TrustedPolicies};
+use skillrun::skill::Library;
+use skillrun::{Approvals, AuditLog, Host, Policy, Settings};
 use std::env;
 use std::path::{Path, PathBuf};
 

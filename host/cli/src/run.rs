@@ -9,8 +9,9 @@ use crate::{agent, find, paths, runtimes};
 use skillrun::walk::{Links, WalkError, walk};
 use skillrun::{
     Chunk, Decision, Grant, Host, Limits, Live, Outcome, Paths, Policy, Request, Skill, Status,
-    Stream, Tier, Utf8Decoder,
+    Stream, Tier,
 };
+use skillrun_skill::text::Utf8Decoder;
 use std::env::VarError;
 use std::fs::File;
 use std::io::{IsTerminal as _, Read as _, Write as _};
@@ -190,7 +191,7 @@ fn request(
         };
         let grant: Grant = format!("env:{name}")
             .parse()
-            .map_err(|error: skillrun::GrantError| Failure::host(error.to_string()))?;
+            .map_err(|error: skillrun::skill::GrantError| Failure::host(error.to_string()))?;
         request.env.push((name.to_owned(), value));
         typed.push(grant);
     }
@@ -213,15 +214,15 @@ fn request(
     // If no rules apply, `decide` reports why and records it.
     let rules = request.target.rules(&policy);
     let mut limits = rules.map_or_else(|_| Limits::default(), |rules| rules.limits());
-    let limit = |error: skillrun::LimitError| Failure::host(error.to_string());
+    let limit = |error: skillrun::limits::LimitError| Failure::host(error.to_string());
     if let Some(text) = &args.timeout {
-        limits.time = skillrun::parse_duration(text).map_err(limit)?;
+        limits.time = skillrun::limits::parse_duration(text).map_err(limit)?;
     }
     if let Some(text) = &args.memory {
-        limits.memory = skillrun::parse_bytes(text).map_err(limit)?;
+        limits.memory = skillrun::limits::parse_bytes(text).map_err(limit)?;
     }
     if let Some(text) = &args.max_output {
-        limits.output = skillrun::parse_bytes(text).map_err(limit)?;
+        limits.output = skillrun::limits::parse_bytes(text).map_err(limit)?;
     }
     if args.fuel.is_some() && native {
         let message = "--fuel limits only scripts in the sandbox, and this one runs natively";
@@ -327,7 +328,7 @@ fn read_limited(from: &mut dyn std::io::Read, max: u64, name: &str) -> Result<St
     let mut bytes = Vec::new();
     from.take(max + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > max {
-        let max = skillrun::show_bytes(max);
+        let max = skillrun::limits::show_bytes(max);
         return Err(
             Failure::host(format!("arguments too large: `{name}` has more than {max}"))
                 .hint("pass large data as a file in the workspace"),

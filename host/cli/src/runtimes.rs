@@ -11,7 +11,7 @@ use std::time::Duration;
 
 pub(crate) fn runtimes(args: &Runtimes) -> Result<u8, Failure> {
     if let RuntimesAction::List { licenses: true, .. } = args.action {
-        let text = skillrun::third_party_licenses()?;
+        let text = skillrun::runtime::third_party_licenses()?;
         std::io::stdout().lock().write_all(text.as_bytes())?;
         return Ok(0);
     }

@@ -66,15 +66,6 @@ impl Refusal {
             _ => "refused",
         }
     }
-
-    /// Its exit code: 127 not found, 125 not a valid request, 126 refused.
-    pub fn exit_code(&self) -> u8 {
-        match self.check {
-            Check::Script | Check::Runtime => 127,
-            Check::Request => 125,
-            _ => 126,
-        }
-    }
 }
 
 impl fmt::Display for Refusal {

@@ -51,6 +51,8 @@ pub mod strict;
 #[doc(hidden)]
 pub mod suggest;
 pub mod text;
+#[doc(hidden)]
+pub mod utf8;
 
 pub use allowed_tools::AllowedTools;
 pub use front_matter::{FrontMatter, Value};

@@ -1,5 +1,6 @@
 //! Text that is safe to print: names escaped for a message, and bytes in hexadecimal digits.
 
+pub use crate::utf8::Utf8Decoder;
 use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory};
 use icu_properties::{CodePointMapData, CodePointSetData};
 use std::fmt::Write as _;

@@ -6,7 +6,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use skillrun::{AllowedTools, Value};
+use skillrun::skill::{AllowedTools, Value};
 
 fuzz_target!(|input: (&str, &str, &str)| {
     let (field, other, line) = input;

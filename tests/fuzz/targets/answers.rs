@@ -7,9 +7,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
-use skillrun::{
-    Answer, Approvals, AuditLog, Decision, Host, Policy, Question, Request, Settings, Skill,
-};
+use skillrun::{Answer, Approvals, AuditLog, Decision, Host, Policy, Question, Request, Settings, Skill};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};

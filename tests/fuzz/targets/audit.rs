@@ -7,10 +7,8 @@
 
 use libfuzzer_sys::arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
-use skillrun::{
-    Approvals, AuditFiles, AuditFilter, AuditLog, AuditFindingKind, Host, Policy, Request, Settings,
-    Skill,
-};
+use skillrun::{Approvals, AuditLog, Host, Policy, Request, Settings, Skill};
+use skillrun::audit::{AuditFiles, AuditFilter, AuditFindingKind};
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -54,7 +52,7 @@ static TEMPLATE: LazyLock<Template> = LazyLock::new(|| {
     }
     files.sort();
     let mut lines = Vec::new();
-    let keep = |line: &skillrun::AuditLine<'_>| {
+    let keep = |line: &skillrun::audit::AuditLine<'_>| {
         lines.push(line.json().as_bytes().to_vec());
         ControlFlow::Continue(())
     };

@@ -6,7 +6,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use skillrun::{Expander, Piece, Skill, Target};
+use skillrun::{Expander, Skill, Target};
+use skillrun::expand::Piece;
 use std::sync::{Arc, LazyLock};
 
 static SKILL: LazyLock<Arc<Skill>> = LazyLock::new(|| {

@@ -4,7 +4,8 @@
 //! screen or look like a line of ours.
 
 use super::sheet::{self, Sheet, Window, quoted, shown, shown_up_to};
-use skillrun::{AskedScript, Change, Grant, Question};
+use skillrun::approval::{AskedScript, Change};
+use skillrun::{Grant, Question};
 
 /// Characters shown of each name in a list.
 const MAX_NAME: usize = 60;
@@ -347,7 +348,7 @@ mod tests {
         }
     }
 
-    fn change(files: Vec<skillrun::ChangedFile>) -> Change {
+    fn change(files: Vec<skillrun::approval::ChangedFile>) -> Change {
         Change {
             since: "2026-01-01".into(),
             files,
@@ -391,7 +392,7 @@ mod tests {
         let forged = "  may       touch nothing but the skill, read-only, and a scratch directory";
         let mut question = question();
         question.grants = vec!["net:*".into()];
-        let files = (0..20).map(|at| skillrun::ChangedFile {
+        let files = (0..20).map(|at| skillrun::approval::ChangedFile {
             path: format!("{at:<58}{forged}{:100}", ""),
             how: "new",
         });

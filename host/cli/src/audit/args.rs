@@ -1,7 +1,7 @@
 //! The arguments of `skillrun audit`.
 
 use clap::{Args as ClapArgs, Subcommand};
-use skillrun::{AuditTime, LineHash};
+use skillrun::audit::{AuditTime, LineHash};
 use std::path::PathBuf;
 
 const VERIFY_HELP: &str = "\

@@ -4,7 +4,7 @@ use super::args::Show;
 use crate::failure::{Failure, print_message};
 use crate::list::{one_line, printable};
 use crate::{output, paths};
-use skillrun::{AuditFiles, AuditFilter, AuditLine};
+use skillrun::audit::{AuditFiles, AuditFilter, AuditLine};
 use std::collections::VecDeque;
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;

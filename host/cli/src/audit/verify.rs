@@ -5,7 +5,7 @@ use crate::failure::{Failure, ignore_closed_pipe, print_message};
 use crate::list::printable;
 use crate::{output, paths};
 use serde_json::json;
-use skillrun::{AuditFiles, AuditFinding, AuditFindingKind, Verification};
+use skillrun::audit::{AuditFiles, AuditFinding, AuditFindingKind, Verification};
 use std::io::Write as _;
 
 /// The exit code for a log that was changed.

@@ -8,7 +8,7 @@ use crate::args::{Check, CheckFormat};
 use crate::failure::{Failure, ignore_closed_pipe};
 use crate::{output, paths};
 use serde_json::{Value, json};
-use skillrun::Library;
+use skillrun::skill::Library;
 use skillrun_check::{Level, Preflight, Report};
 use skillrun_skill::document_folder;
 use std::io::Write as _;

@@ -13,6 +13,7 @@ mod scan;
 
 use crate::outcome::Outcome;
 use crate::ran::Ran;
+use crate::refusal::Check;
 use crate::request::Request;
 use crate::skill::Skill;
 use crate::utf8::Utf8Decoder;
@@ -190,9 +191,9 @@ impl Marker {
         let (outcome, not_run) = match ran {
             Ran::Ended(outcome) => (Some(outcome.as_ref()), None),
             Ran::Refused(refusal) => {
-                let status = match refusal.exit_code() {
-                    127 => "not_found",
-                    125 => "invalid",
+                let status = match refusal.check {
+                    Check::Script | Check::Runtime => "not_found",
+                    Check::Request => "invalid",
                     _ => "refused",
                 };
                 (None, Some(not_run(status, refusal.message.as_str())))

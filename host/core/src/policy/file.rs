@@ -206,7 +206,7 @@ impl Reader<'_> {
             let text = self.text(value, "a grant such as \"read:./data\"")?;
             let grant: Grant = text
                 .parse()
-                .map_err(|error: crate::GrantError| self.at(value.span(), &error.to_string()))?;
+                .map_err(|error: crate::grant::GrantError| self.at(value.span(), &error.to_string()))?;
             if let Grant::Interpreter(name) = &grant {
                 self.known_interpreter(value, name)?;
             }

@@ -12,15 +12,19 @@ pub(crate) mod scratch;
 pub(crate) mod slots;
 pub(crate) mod wasm;
 
+pub use self::native::NativeState;
+pub use self::output::Output;
+pub use crate::plan::RunsIn;
+pub use skillrun_runtimes::third_party_licenses;
+
 use crate::decision::Permit;
 use crate::error::Error;
 use crate::outcome::{Isolation, Status, Usage};
-use crate::plan::{Plan, RunsIn};
+use crate::plan::Plan;
 use crate::refusal::Refusal;
 use crate::request::Tier;
 use crate::skill::Language;
 use bytes::Bytes;
-use output::Output;
 use scratch::Scratch;
 use slots::Slot;
 use std::future::Future;
