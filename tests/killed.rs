@@ -146,7 +146,7 @@ fn every_run_is_in_the_log_wherever_the_process_was_killed() {
     });
     // Some died before the script ran and some after; otherwise this shows nothing.
     assert_eq!(whole, RUN.len());
-    assert!(before > 50 && after > 20, "{before} {after} {killed}");
+    assert!(before > 50 && after > 10, "{before} {after} {killed}");
 }
 
 fn every_refusal_is_in_the_log_wherever_the_process_was_killed() {
