@@ -4,7 +4,7 @@
 use crate::approval::{ADDS, answered, events, is_permitted, open, policy, refusal, request, runs};
 use crate::env::{TestEnv, shared_cache};
 use crate::library::{block_on, host};
-use skillrun::{Answer, Approvals, AuditLog, Decision, Host, Policy, Request, Settings};
+use skillrun::{Answer, Approvals, AuditLog, Decision, Host, Policy, Request, RunError, Settings};
 
 tests! {
     a_script_replaced_during_the_decision_never_runs_by_an_earlier_approval,
@@ -106,9 +106,11 @@ fn a_skill_changed_between_the_yes_and_the_run_does_not_run() {
         panic!()
     };
     env.write("skill/scripts/lib.py", "print('evil')\n");
-    let error = block_on(host.run(permit)).unwrap_err();
+    let Err(RunError::Refused(refusal)) = block_on(host.run(permit)) else {
+        panic!()
+    };
     assert_eq!(
-        error.to_string(),
+        refusal.message,
         "`scripts/main.py` of skill `skill` did not run: its skill changed after it was checked"
     );
     assert_eq!(events(&env), ["approved", "refused"]);
