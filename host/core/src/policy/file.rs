@@ -204,9 +204,9 @@ impl Reader<'_> {
         let (mut grants, mut lines) = (Vec::new(), Vec::new());
         for value in self.list(value, "allow")? {
             let text = self.text(value, "a grant such as \"read:./data\"")?;
-            let grant: Grant = text
-                .parse()
-                .map_err(|error: crate::grant::GrantError| self.at(value.span(), &error.to_string()))?;
+            let grant: Grant = text.parse().map_err(|error: crate::grant::GrantError| {
+                self.at(value.span(), &error.to_string())
+            })?;
             if let Grant::Interpreter(name) = &grant {
                 self.known_interpreter(value, name)?;
             }

@@ -21,6 +21,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
@@ -46,6 +47,21 @@ const MAX_ATTEMPTS: usize = 8;
 /// How long a process that is about to end waits for the removal of its own directories. On a slow disk, 16,000
 /// directories took 47 s.
 const CLEAN_UP_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A directory that is empty and stays so: it has no name any more, so nothing can be created in it.
+pub(crate) fn empty_directory() -> io::Result<fs::File> {
+    static EMPTY: OnceLock<OwnedFd> = OnceLock::new();
+    let empty = match EMPTY.get() {
+        Some(empty) => empty,
+        None => {
+            let made = tempfile::tempdir()?;
+            let opened = open(CWD, made.path())?;
+            made.close()?;
+            EMPTY.get_or_init(|| opened)
+        }
+    };
+    Ok(empty.try_clone()?.into())
+}
 
 /// Makes private directories and removes them.
 pub(crate) struct Scratches {
@@ -86,7 +102,7 @@ impl Scratches {
         Scratch {
             owner: Arc::clone(self),
             removal: Mutex::new(None),
-            ended: false,
+            ended: AtomicBool::new(false),
         }
     }
 
@@ -245,7 +261,7 @@ pub(crate) struct Scratch {
     /// The directory, once it was used.
     removal: Mutex<Option<Removal>>,
     /// Whether [`Scratches::clean_up`] waits for it.
-    ended: bool,
+    ended: AtomicBool,
 }
 
 impl Scratch {
@@ -258,6 +274,12 @@ impl Scratch {
     /// Opens the directory that was made, wherever its path leads by now.
     pub(crate) fn open(&self) -> io::Result<OwnedFd> {
         self.with(|removal| open(&removal.dir, "."))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn is_made(&self) -> bool {
+        let removal = self.removal.lock();
+        removal.unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
     /// Calls `work` with the directory, which is made before if necessary.
@@ -273,9 +295,8 @@ impl Scratch {
     }
 
     /// Marks the run as ended: from now on, [`Scratches::clean_up`] waits until this is dropped.
-    pub(crate) fn set_ended(&mut self) {
-        if !self.ended {
-            self.ended = true;
+    pub(crate) fn set_ended(&self) {
+        if !self.ended.swap(true, Ordering::SeqCst) {
             let state = &self.owner.shared.state;
             state.send_modify(|state| state.queued += 1);
         }
@@ -306,7 +327,7 @@ impl Drop for Scratch {
             if let Err(error) = &removed {
                 state.failed = Some(crate::files::plain(error));
             }
-            state.queued -= usize::from(self.ended);
+            state.queued -= usize::from(*self.ended.get_mut());
             true
         });
     }
@@ -617,7 +638,7 @@ mod tests {
     fn a_directory_that_is_never_used_is_never_made() {
         let scratches = Arc::new(Scratches::new());
         let scratch = scratches.scratch();
-        assert!(scratch.removal.lock().unwrap().is_none());
+        assert!(!scratch.is_made());
         assert!(scratch.path().unwrap().is_dir());
         drop((scratch, scratches.scratch()));
     }
@@ -625,7 +646,7 @@ mod tests {
     #[test]
     fn cleaning_up_waits_for_runs_that_have_ended_and_reports_what_failed() {
         let scratches = Arc::new(Scratches::new());
-        let mut ended = scratches.scratch();
+        let ended = scratches.scratch();
         let _running = scratches.scratch();
         ended.set_ended();
         ended.set_ended();

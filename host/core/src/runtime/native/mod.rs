@@ -150,7 +150,7 @@ impl Native {
             stdout,
             stderr,
             stop,
-            mut scratch,
+            scratch,
             slot,
         } = context;
         let mut stop = stop.unwrap_or_else(|| Box::pin(std::future::pending()));

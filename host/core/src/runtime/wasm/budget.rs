@@ -23,8 +23,10 @@ pub(crate) struct Budget(Arc<Mutex<Account>>);
 struct Account {
     limit: u64,
     used: u64,
-    /// The directory to recount, if it is private.
-    private: Option<OwnedFd>,
+    /// Whether no other process writes there, so that it can be recounted.
+    private: bool,
+    /// The private directory, once it is made.
+    directory: Option<OwnedFd>,
     /// Whether something may have become smaller since the last count.
     shrunk: bool,
     open: Vec<Weak<File>>,
@@ -35,11 +37,22 @@ struct Account {
 }
 
 impl Budget {
-    pub(crate) fn new(limit: u64, private: Option<OwnedFd>) -> Self {
+    /// For directories that others may write too.
+    pub(crate) fn shared(limit: u64) -> Self {
+        Self::new(limit, false)
+    }
+
+    /// For a directory of our own, named by [`Budget::set_directory`] when it is made.
+    pub(crate) fn private(limit: u64) -> Self {
+        Self::new(limit, true)
+    }
+
+    fn new(limit: u64, private: bool) -> Self {
         let account = Account {
             limit,
             used: 0,
             private,
+            directory: None,
             shrunk: false,
             open: Vec::new(),
             hit_limit: false,
@@ -47,6 +60,11 @@ impl Budget {
             recounted: false,
         };
         Self(Arc::new(Mutex::new(account)))
+    }
+
+    /// Names the directory of a private budget.
+    pub(crate) fn set_directory(&self, directory: OwnedFd) {
+        self.with(|account| account.directory = Some(directory));
     }
 
     /// Takes `bytes` from the budget or fails as a full disk does.
@@ -81,7 +99,7 @@ impl Budget {
     /// Records an open file: it takes space even after its name is removed, as long as it is open.
     pub(crate) fn note_open(&self, file: &Arc<File>) {
         self.with(|account| {
-            if account.private.is_some() {
+            if account.private {
                 if account.open.len() == account.open.capacity() {
                     account.open.retain(|file| file.strong_count() > 0);
                 }
@@ -92,7 +110,7 @@ impl Budget {
 
     /// Whether removed bytes are credited.
     pub(crate) fn is_private(&self) -> bool {
-        self.with(|account| account.private.is_some())
+        self.with(|account| account.private)
     }
 
     /// Whether it was recounted since the last call.
@@ -127,7 +145,9 @@ impl Budget {
 
 impl Account {
     fn recount(&mut self) {
-        let Some(folder) = &self.private else { return };
+        let Some(folder) = &self.directory else {
+            return;
+        };
         self.shrunk = false;
         self.recounted = true;
         // Its own path may lead elsewhere by now.
@@ -161,9 +181,15 @@ mod tests {
     use super::*;
     use std::io::Write as _;
 
+    fn private(limit: u64, folder: &std::path::Path) -> Budget {
+        let budget = Budget::private(limit);
+        budget.set_directory(File::open(folder).unwrap().into());
+        budget
+    }
+
     #[test]
     fn a_spent_budget_fails_as_a_full_disk_does() {
-        let budget = Budget::new(100, None);
+        let budget = Budget::shared(100);
         assert!(budget.charge(100).is_ok());
         let error = budget.charge(1).unwrap_err();
         assert_eq!(
@@ -176,8 +202,8 @@ mod tests {
     #[test]
     fn removed_bytes_are_credited_only_in_a_private_directory() {
         let folder = tempfile::tempdir().unwrap();
-        let private = Budget::new(100, Some(File::open(folder.path()).unwrap().into()));
-        let shared = Budget::new(100, None);
+        let private = private(100, folder.path());
+        let shared = Budget::shared(100);
         for (budget, credited) in [(&private, true), (&shared, false)] {
             assert!(budget.charge(100).is_ok());
             budget.note_shrunk();
@@ -188,7 +214,7 @@ mod tests {
     #[test]
     fn a_file_without_a_name_still_counts_while_it_is_open() {
         let folder = tempfile::tempdir().unwrap();
-        let budget = Budget::new(10_000, Some(File::open(folder.path()).unwrap().into()));
+        let budget = private(10_000, folder.path());
         let path = folder.path().join("a");
         let mut file = File::create(&path).unwrap();
         file.write_all(&[0; 5000]).unwrap();

@@ -11,10 +11,11 @@ use super::file_streams::FileWriter;
 use super::located::Located;
 use crate::files::real_path;
 use crate::runtime::protected::ProtectedPaths;
+use crate::runtime::scratch::{Scratch, empty_directory};
 use cap_fs_ext::OpenOptionsFollowExt as _;
 use cap_primitives::fs::{FollowSymlinks, OpenOptions};
 use rustix::fs::Timestamps;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File as StdFile;
 use std::io;
 use std::path::{Component, Path};
@@ -37,10 +38,24 @@ pub(super) struct Mount {
     pub(super) protected: Option<Arc<ProtectedPaths>>,
 }
 
+/// A mount whose directory is made when the guest first uses it. Until then, its descriptors refer to a directory that
+/// is empty and stays so.
+struct LazyMount {
+    /// The index of the mount.
+    index: usize,
+    directory: Arc<Scratch>,
+    /// Whether it was made.
+    made: bool,
+    /// The guest's descriptors that still refer to the empty directory.
+    unmade: HashSet<u32>,
+}
+
 /// The files that one guest sees, and what it has open.
 pub(crate) struct Files {
     ctx: WasiFilesystemCtx,
     pub(super) mounts: Vec<Mount>,
+    /// The scratch directory, which is made when the guest first uses it.
+    scratch: Option<LazyMount>,
     /// Which mount each open descriptor belongs to.
     pub(super) open: HashMap<u32, usize>,
     pub(super) listings: usize,
@@ -56,6 +71,7 @@ impl Files {
         Self {
             ctx: WasiFilesystemCtx::default(),
             mounts: Vec::new(),
+            scratch: None,
             open: HashMap::new(),
             listings: 0,
             max_open: max_open as usize,
@@ -87,6 +103,59 @@ impl Files {
             budget,
             protected,
         });
+    }
+
+    /// Makes the scratch directory visible to the guest at `guest`; it is made when the guest first uses it.
+    pub(super) fn add_scratch(
+        &mut self,
+        directory: Arc<Scratch>,
+        guest: String,
+        budget: Budget,
+    ) -> io::Result<()> {
+        let index = self.mounts.len();
+        self.add_mount(empty_directory()?, guest, true, None, budget, None);
+        self.scratch = Some(LazyMount {
+            index,
+            directory,
+            made: false,
+            unmade: HashSet::new(),
+        });
+        Ok(())
+    }
+
+    /// Records a descriptor of a mount's own directory.
+    pub(super) fn opened_mount(&mut self, fd: u32, index: usize) {
+        self.open.insert(fd, index);
+        if let Some(scratch) = &mut self.scratch
+            && scratch.index == index
+            && !scratch.made
+        {
+            scratch.unmade.insert(fd);
+        }
+    }
+
+    /// Forgets a descriptor.
+    pub(super) fn closed(&mut self, fd: u32) {
+        self.open.remove(&fd);
+        if let Some(scratch) = &mut self.scratch {
+            scratch.unmade.remove(&fd);
+        }
+    }
+
+    /// Makes the directory of a mount if it is the scratch directory and not made yet.
+    fn make(&mut self, index: usize) -> io::Result<()> {
+        if let Some(scratch) = &mut self.scratch
+            && scratch.index == index
+            && !scratch.made
+        {
+            let made = StdFile::from(scratch.directory.open()?);
+            let budget = &self.mounts[index].budget;
+            budget.set_directory(scratch.directory.open()?);
+            let perms = (FsPerms::ReadWrite, OpenMode::READ | OpenMode::WRITE);
+            self.mounts[index].dir = Dir::new(made, perms.0, perms.1, true);
+            scratch.made = true;
+        }
+        Ok(())
     }
 
     /// Whether the limit on open files was hit.
@@ -130,6 +199,22 @@ impl FilesView<'_> {
             ctx: &mut self.files.ctx,
             table: self.table,
         }
+    }
+
+    /// Makes the scratch directory if `fd` refers to it. Every call that uses a descriptor calls this first.
+    pub(super) fn make_scratch(&mut self, fd: &Fd) -> FsResult<()> {
+        let scratch = self.files.scratch.as_mut();
+        let Some(scratch) = scratch.filter(|scratch| scratch.unmade.contains(&fd.rep())) else {
+            return Ok(());
+        };
+        let index = scratch.index;
+        self.files.make(index)?;
+        let made = self.files.mounts[index].dir.clone();
+        *self.table.get_mut(fd)? = Descriptor::Dir(made);
+        if let Some(scratch) = &mut self.files.scratch {
+            scratch.unmade.remove(&fd.rep());
+        }
+        Ok(())
     }
 
     pub(super) fn mount(&self, fd: &Fd) -> FsResult<&Mount> {

@@ -85,7 +85,7 @@ impl preopens::Host for FilesView<'_> {
             let mount = &self.files.mounts[index];
             let (dir, guest) = (mount.dir.clone(), mount.guest.clone());
             let fd = self.table.push(Descriptor::Dir(dir))?;
-            self.files.open.insert(fd.rep(), index);
+            self.files.opened_mount(fd.rep(), index);
             all.push((fd, guest));
         }
         Ok(all)
@@ -113,16 +113,19 @@ impl types::HostDescriptor for FilesView<'_> {
         len: Filesize,
         advice: types::Advice,
     ) -> FsResult<()> {
+        self.make_scratch(&fd)?;
         self.inner().advise(fd, offset, len, advice).await
     }
 
     async fn sync_data(&mut self, fd: Fd) -> FsResult<()> {
+        self.make_scratch(&fd)?;
         self.sync(fd).await
     }
 
     /// May take long, so it runs on tokio's blocking pool. Unlike other host calls (see [`super::threads`]), a sync that
     /// never returns delays the end of the runtime.
     async fn sync(&mut self, fd: Fd) -> FsResult<()> {
+        self.make_scratch(&fd)?;
         let Descriptor::File(file) = self.table.get(&fd)? else {
             return Ok(());
         };
@@ -133,6 +136,7 @@ impl types::HostDescriptor for FilesView<'_> {
         }
     }
 
+    /// The empty directory in place of an unused scratch directory has the same flags, and the same type.
     async fn get_flags(&mut self, fd: Fd) -> FsResult<DescriptorFlags> {
         self.inner().get_flags(fd).await
     }
@@ -142,6 +146,7 @@ impl types::HostDescriptor for FilesView<'_> {
     }
 
     async fn set_size(&mut self, fd: Fd, size: Filesize) -> FsResult<()> {
+        self.make_scratch(&fd)?;
         let file = self.writable_file(&fd)?;
         let budget = &self.mount(&fd)?.budget;
         let charged = budget.charge_growth(&file.file, size);
@@ -158,6 +163,7 @@ impl types::HostDescriptor for FilesView<'_> {
         atim: types::NewTimestamp,
         mtim: types::NewTimestamp,
     ) -> FsResult<()> {
+        self.make_scratch(&fd)?;
         if self.mount(&fd)?.only.is_some() && self.dir(&fd).is_ok() {
             return Err(ErrorCode::NotPermitted.into());
         }
@@ -174,10 +180,12 @@ impl types::HostDescriptor for FilesView<'_> {
     }
 
     async fn read(&mut self, fd: Fd, len: Filesize, offset: Filesize) -> FsResult<(Vec<u8>, bool)> {
+        self.make_scratch(&fd)?;
         self.inner().read(fd, len, offset).await
     }
 
     async fn write(&mut self, fd: Fd, buf: Vec<u8>, offset: Filesize) -> FsResult<Filesize> {
+        self.make_scratch(&fd)?;
         let file = self.writable_file(&fd)?;
         let end = offset.saturating_add(buf.len() as u64);
         let charged = self.mount(&fd)?.budget.charge_growth(&file.file, end);
@@ -191,6 +199,7 @@ impl types::HostDescriptor for FilesView<'_> {
     }
 
     async fn read_directory(&mut self, fd: Fd) -> FsResult<Resource<ReaddirIterator>> {
+        self.make_scratch(&fd)?;
         if self.mount(&fd)?.only.is_some() {
             return Err(ErrorCode::Access.into());
         }
@@ -206,6 +215,7 @@ impl types::HostDescriptor for FilesView<'_> {
     }
 
     async fn create_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
+        self.make_scratch(&fd)?;
         self.checked_entry_for(&fd, &path, Change::NewDirectory)?;
         let charged = self.mount(&fd)?.budget.charge(ENTRY);
         self.yield_after_recount(&fd).await;
@@ -217,6 +227,7 @@ impl types::HostDescriptor for FilesView<'_> {
     }
 
     async fn stat(&mut self, fd: Fd) -> FsResult<types::DescriptorStat> {
+        self.make_scratch(&fd)?;
         self.inner().stat(fd).await
     }
 
@@ -226,6 +237,7 @@ impl types::HostDescriptor for FilesView<'_> {
         follow: PathFlags,
         path: String,
     ) -> FsResult<types::DescriptorStat> {
+        self.make_scratch(&fd)?;
         let follow = self.check_visible(&fd, &path, follow)?;
         let found = self
             .inner()
@@ -247,6 +259,7 @@ impl types::HostDescriptor for FilesView<'_> {
         atim: types::NewTimestamp,
         mtim: types::NewTimestamp,
     ) -> FsResult<()> {
+        self.make_scratch(&fd)?;
         let times = Timestamps {
             last_access: timestamp(atim)?,
             last_modification: timestamp(mtim)?,
@@ -262,6 +275,8 @@ impl types::HostDescriptor for FilesView<'_> {
         new_fd: Fd,
         new: String,
     ) -> FsResult<()> {
+        self.make_scratch(&fd)?;
+        self.make_scratch(&new_fd)?;
         self.same_mount(&fd, &new_fd)?;
         self.checked_entry(&fd, &old)?;
         self.checked_entry(&new_fd, &new)?;
@@ -284,6 +299,7 @@ impl types::HostDescriptor for FilesView<'_> {
         how: OpenFlags,
         flags: DescriptorFlags,
     ) -> FsResult<Fd> {
+        self.make_scratch(&fd)?;
         if self.files.open.len() >= self.files.max_open + self.files.mounts.len() {
             self.files.hit_max_open = true;
             return Err(ErrorCode::Quota.into());
@@ -307,16 +323,18 @@ impl types::HostDescriptor for FilesView<'_> {
         {
             mount.budget.note_shrunk();
         }
-        self.files.open.remove(&fd.rep());
+        self.files.closed(fd.rep());
         self.inner().drop(fd)
     }
 
     async fn readlink_at(&mut self, fd: Fd, path: String) -> FsResult<String> {
+        self.make_scratch(&fd)?;
         self.check_visible(&fd, &path, PathFlags::empty())?;
         self.inner().readlink_at(fd, path).await
     }
 
     async fn remove_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
+        self.make_scratch(&fd)?;
         let (at, name) = self.entry(&fd, path)?;
         self.mount(&fd)?.budget.note_shrunk();
         let removed = self.inner().remove_directory_at(reborrow(&at), name).await;
@@ -325,6 +343,8 @@ impl types::HostDescriptor for FilesView<'_> {
     }
 
     async fn rename_at(&mut self, fd: Fd, old: String, new_fd: Fd, new: String) -> FsResult<()> {
+        self.make_scratch(&fd)?;
+        self.make_scratch(&new_fd)?;
         self.same_mount(&fd, &new_fd)?;
         let (from, to) = self.two_entries(&fd, old, &new_fd, new)?;
         self.mount(&fd)?.budget.note_shrunk();
@@ -336,6 +356,7 @@ impl types::HostDescriptor for FilesView<'_> {
     }
 
     async fn symlink_at(&mut self, fd: Fd, target: String, path: String) -> FsResult<()> {
+        self.make_scratch(&fd)?;
         self.checked_entry(&fd, &path)?;
         // The guest could not follow it outside, but another program that opens the directory later would.
         if !link_stays_inside(&target) {
@@ -351,6 +372,7 @@ impl types::HostDescriptor for FilesView<'_> {
     }
 
     async fn unlink_file_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
+        self.make_scratch(&fd)?;
         let (at, name) = self.entry(&fd, path)?;
         self.mount(&fd)?.budget.note_shrunk();
         let removed = self.inner().unlink_file_at(reborrow(&at), name).await;
@@ -377,10 +399,13 @@ impl types::HostDescriptor for FilesView<'_> {
     }
 
     async fn is_same_object(&mut self, a: Fd, b: Fd) -> wasmtime::Result<bool> {
+        self.make_scratch(&a)?;
+        self.make_scratch(&b)?;
         self.inner().is_same_object(a, b).await
     }
 
     async fn metadata_hash(&mut self, fd: Fd) -> FsResult<types::MetadataHashValue> {
+        self.make_scratch(&fd)?;
         self.inner().metadata_hash(fd).await
     }
 
@@ -390,6 +415,7 @@ impl types::HostDescriptor for FilesView<'_> {
         follow: PathFlags,
         path: String,
     ) -> FsResult<types::MetadataHashValue> {
+        self.make_scratch(&fd)?;
         let follow = self.check_visible(&fd, &path, follow)?;
         self.inner().metadata_hash_at(fd, follow, path).await
     }
@@ -415,6 +441,7 @@ impl types::HostDirectoryEntryStream for FilesView<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runtime::scratch::Scratches;
     use crate::runtime::wasm::budget::Budget;
     use crate::runtime::wasm::files::Files;
     use bytes::Bytes;
@@ -441,6 +468,37 @@ mod tests {
 
     /// A recount costs time for each file, but the guest no fuel. The deadline is checked each time the guest yields.
     #[test]
+    fn the_scratch_directory_is_made_when_it_is_first_used() {
+        let scratch = Arc::new(Arc::new(Scratches::new()).scratch());
+        let (mut files, mut table) = (Files::new(8), ResourceTable::new());
+        let budget = Budget::private(1 << 20);
+        let added = files.add_scratch(Arc::clone(&scratch), "/tmp".into(), budget);
+        added.unwrap();
+        let mut view = FilesView {
+            files: &mut files,
+            table: &mut table,
+        };
+        // A guest may ask for its directories more than once.
+        let [first, second, closed] = [(); 3].map(|()| view.get_directories().unwrap().remove(0).0);
+        let own = |fd: &Fd| Resource::<Descriptor>::new_own(fd.rep());
+        view.drop(own(&closed)).unwrap();
+        assert!(matches!(
+            polled(view.get_type(own(&first))).0.ok().unwrap(),
+            types::DescriptorType::Directory
+        ));
+        assert_eq!(view.type_of("/tmp/a", true), 0);
+        assert!(!scratch.is_made());
+        let made = polled(view.create_directory_at(own(&second), "a".into())).0;
+        assert!(made.is_ok());
+        assert!(scratch.is_made() && scratch.path().unwrap().join("a").is_dir());
+        let status = polled(view.stat_at(own(&first), PathFlags::empty(), "a".into())).0;
+        assert!(matches!(
+            status.ok().unwrap().type_,
+            types::DescriptorType::Directory
+        ));
+    }
+
+    #[test]
     fn every_call_that_recounts_the_scratch_directory_yields() {
         for call in [
             "mkdir", "create", "symlink", "link", "write", "grow", "append",
@@ -449,10 +507,8 @@ mod tests {
             for (is_spent, is_full) in [(false, false), (true, false), (true, true)] {
                 let scratch = tempfile::tempdir().unwrap();
                 std::fs::write(scratch.path().join("f"), "").unwrap();
-                let budget = Budget::new(
-                    FULL,
-                    Some(std::fs::File::open(scratch.path()).unwrap().into()),
-                );
+                let budget = Budget::private(FULL);
+                budget.set_directory(File::open(scratch.path()).unwrap().into());
                 let (mut files, mut table) = (Files::new(8), ResourceTable::new());
                 let dir = File::open(scratch.path()).unwrap();
                 files.add_mount(dir, "/tmp".into(), true, None, budget.clone(), None);

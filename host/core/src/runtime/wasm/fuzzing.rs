@@ -169,7 +169,7 @@ impl Guest {
     /// A guest that sees `mounts`, may write `disk` bytes and nothing below the `protected` paths.
     pub fn new(mounts: &[Mount], protected: &[PathBuf], disk: u64) -> io::Result<Self> {
         let protected = Arc::new(ProtectedPaths::new(protected.iter().cloned(), None));
-        let budget = Budget::new(disk, None);
+        let budget = Budget::shared(disk);
         let mut files = Files::new(32);
         for mount in mounts {
             let dir = Dir::open_ambient_dir(&mount.host, ambient_authority())?;

@@ -18,7 +18,6 @@ use crate::runtime::protected::ProtectedPaths;
 use crate::runtime::scratch::Scratch;
 use crate::runtime::slots::Slot;
 use crate::skill::Language;
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -110,7 +109,7 @@ pub(super) struct Sandbox {
     store: Store<State>,
     fuel: u64,
     stderr: Output,
-    scratch: Scratch,
+    scratch: Arc<Scratch>,
     slot: Slot,
     scratch_budget: Budget,
     disk_budget: Budget,
@@ -134,12 +133,13 @@ impl Sandbox {
         } = context;
         let failed = |error: io::Error| Error::Sandbox(plain(&error));
         let limits = &plan.limits;
-        let scratch_budget = Budget::new(limits.scratch, Some(scratch.open().map_err(failed)?));
-        let disk_budget = Budget::new(limits.disk, None);
+        let scratch_budget = Budget::private(limits.scratch);
+        let disk_budget = Budget::shared(limits.disk);
         let mut files = add_mounts(plan, protected, &disk_budget).map_err(failed)?;
-        let private = File::from(scratch.open().map_err(failed)?);
+        let scratch = Arc::new(scratch);
         let at = scratch_path(plan).to_owned();
-        files.add_mount(private, at, true, None, scratch_budget.clone(), None);
+        let added = files.add_scratch(Arc::clone(&scratch), at, scratch_budget.clone());
+        added.map_err(failed)?;
 
         let mut wasi = WasiCtxBuilder::new();
         wasi.allow_blocking_current_thread(true)
@@ -304,7 +304,7 @@ impl Sandbox {
 
     /// What is left of the run, in the order in which it must be dropped: freeing the memory and the directory takes
     /// longer than a caller should wait, and another run may only start when both are done.
-    pub(super) fn into_rest(mut self) -> (Store<State>, Scratch, Slot) {
+    pub(super) fn into_rest(self) -> (Store<State>, Arc<Scratch>, Slot) {
         self.scratch.set_ended();
         (self.store, self.scratch, self.slot)
     }
