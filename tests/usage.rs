@@ -265,7 +265,7 @@ fn a_skill_with_several_scripts_lists_them() {
 
 fn a_skill_folder_is_used_where_no_skill_has_the_name() {
     let env = TestEnv::with_script("print('in the current directory')\n");
-    let note = "note: no skill is named `skill`; using the folder `./skill`\n";
+    let note = "note: no skill is named `skill`; using the folder `./skill`, without grants\n";
     for (words, note) in [
         (["run", "skill", "main.py"].as_slice(), note),
         // A script may have created the folder, so the note is always printed.
@@ -279,8 +279,37 @@ fn a_skill_folder_is_used_where_no_skill_has_the_name() {
     assert!(end.stderr.starts_with(note), "{}", end.stderr);
     assert_eq!(end.code, 0);
     // An agent, and a person who grants something, have to name the path.
+    env.write("grants.toml", "allow = [\"read:.\"]\n");
+    env.write("variable.toml", "allow = [\"env:HOME\"]\n");
+    env.write("nothing.toml", "[limits]\ntime = \"5s\"\n");
+    for grants in [
+        ["--allow", "read:."].as_slice(),
+        &["--env", "SECRET=1"],
+        &["--env", "HOME"],
+        &["-w", "."],
+        &["--workspace=."],
+        &["--policy", "grants.toml"],
+        &["--policy", "variable.toml"],
+    ] {
+        let end = env.end(&[&["run", "-q", "skill", "main.py"], grants].concat());
+        let wanted = "error: skill `skill` not found\nhint: there is a folder of this name here: \
+                      write `./skill` to give it grants or a workspace\n";
+        assert_eq!(
+            (end.stdout.as_str(), end.stderr.as_str(), end.code),
+            ("", wanted, 127),
+            "{grants:?}"
+        );
+        let end = env.end(&[&["run", "-q", "./skill", "main.py"], grants].concat());
+        assert_eq!(
+            (end.stdout.as_str(), end.stderr.as_str(), end.code),
+            ("in the current directory\n", "", 0),
+            "{grants:?}"
+        );
+    }
+    let end = env.end(&["run", "skill", "main.py", "--policy", "nothing.toml"]);
+    let wanted = ("in the current directory\n", note, 0);
+    assert_eq!((end.stdout.as_str(), end.stderr.as_str(), end.code), wanted);
     for words in [
-        ["run", "skill", "main.py", "--allow", "read:."].as_slice(),
         &["load", "skill"],
         &["load", "-y", "skill"],
         &["prompt", "skill"],

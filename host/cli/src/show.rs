@@ -9,7 +9,10 @@ use skillrun::Skill;
 use std::io::Write as _;
 
 pub(crate) fn show(args: &Show) -> Result<u8, Failure> {
-    let found = find::find_or_folder(&args.skills.folders, &args.skill, false)?;
+    let (found, is_folder) = find::find_or_folder(&args.skills.folders, &args.skill, false)?;
+    if is_folder {
+        find::note_folder(&args.skill);
+    }
     let skill = &found.skill;
     if args.json {
         writeln!(output::json(), "{}", as_json(skill))?;
