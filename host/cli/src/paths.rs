@@ -3,7 +3,7 @@
 use crate::args::Skills;
 use crate::failure::{Failure, NOT_FOUND, REFUSED, plain};
 use crate::list::printable;
-use skillrun::ownership::{OtherWriter, other_replacer, other_writer};
+use skillrun::ownership::{OtherWriter, Ownership, other_replacer, other_writer};
 use skillrun::{
     Approvals, AuditLog, Host, Library, Policy, PolicyFile, Settings, Trust, TrustedPolicies,
 };
@@ -179,7 +179,7 @@ pub(crate) fn reject_shared(folder: &Path) -> Result<(), Failure> {
         return Ok(());
     };
     // Here a sticky bit does not help: other users could add records.
-    let own = real.metadata().ok().and_then(|meta| other_writer(&meta));
+    let own = Ownership::at(&real).ok().and_then(|own| other_writer(&own));
     let own = own.map(|other| SharedPath {
         why: other.to_string(),
         other,
@@ -404,7 +404,7 @@ impl SharedPath {
 fn shared_path_of(file: &Path) -> Option<SharedPath> {
     let real = file.canonicalize().ok()?;
     // A path whose metadata we cannot read is not readable either.
-    let other = |path: &Path| other_replacer(&path.metadata().ok()?);
+    let other = |path: &Path| other_replacer(&Ownership::at(path).ok()?);
     if let Some(other) = other(&real) {
         return Some(SharedPath {
             why: other.to_string(),

@@ -2,6 +2,7 @@
 //!
 //! For `audit.jsonl` these are `audit.head`, `audit.lock` and the parts `audit-<number of the first line>.jsonl`.
 
+use crate::ownership::{Ownership, other_writer};
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -154,10 +155,11 @@ fn open_own(options: &mut OpenOptions, path: &Path, mode: u32) -> io::Result<Fil
         }
         _ => error,
     })?;
-    let meta = file.metadata()?;
+    let found = Ownership::of(&file)?;
+    let meta = found.metadata();
     let why = if !meta.is_file() {
         "it is not a regular file".to_owned()
-    } else if let Some(other) = crate::ownership::other_writer(&meta) {
+    } else if let Some(other) = other_writer(&found) {
         format!("it {other}")
     } else if meta.nlink() > 1 {
         "it has more than one hard link".to_owned()

@@ -4,6 +4,7 @@ use super::script::MAX_SCRIPT_BYTES;
 use super::{Check, CheckedCommand, CommandScript, Refusal, hex};
 use crate::files::{self, plain, show};
 use crate::grant::Grant;
+use crate::ownership::{Ownership, other_writer};
 use crate::policy::EffectiveRules;
 use crate::programs::{self, PATH};
 use crate::request::Tier;
@@ -65,7 +66,7 @@ pub(super) fn find(name: &str, tier: Tier) -> Result<(CheckedCommand, String), R
         return Err(missing());
     }
     // The handle stays on this file, but any user who may write the file can still change its bytes.
-    if crate::ownership::other_writer(&meta).is_some() {
+    if other_writer(&Ownership::of(&file).map_err(failed)?).is_some() {
         return Err(changeable(name, &show(&real.display().to_string())));
     }
     let script = script(&file, meta.len()).map_err(|why| fail(&why))?;
@@ -111,7 +112,7 @@ fn check_interpreters(
             return Err(unavailable());
         }
         let file = File::open(&real).map_err(failed)?;
-        if crate::ownership::other_writer(&file.metadata().map_err(failed)?).is_some() {
+        if other_writer(&Ownership::of(&file).map_err(failed)?).is_some() {
             return Err(changeable(name, &shown));
         }
         if [&path, &real].iter().any(|path| path.ends_with("env")) {

@@ -15,7 +15,7 @@
 //! are refused in that case. The cache is not, because a run needs no cache to be safe.
 
 use crate::decision::hex;
-use crate::ownership;
+use crate::ownership::{Ownership, other_replacer};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -149,11 +149,11 @@ impl Cache {
     fn check_parents(&self) -> io::Result<()> {
         let real = self.folder.canonicalize()?;
         for (index, around) in real.ancestors().skip(1).enumerate() {
-            let meta = fs::symlink_metadata(around)?;
-            if index > 0 && meta.uid() != rustix::process::geteuid().as_raw() {
+            let found = Ownership::at(around)?;
+            if index > 0 && found.metadata().uid() != rustix::process::geteuid().as_raw() {
                 break;
             }
-            if let Some(other) = ownership::other_replacer(&meta) {
+            if let Some(other) = other_replacer(&found) {
                 let around = crate::files::show(&around.display().to_string());
                 return Err(io::Error::other(format!(
                     "it is in `{around}`, which {other}"
@@ -329,7 +329,7 @@ fn is_link(error: &io::Error) -> bool {
 }
 
 /// Whether the mode lets no other user write a file or a directory. Unlike elsewhere, not even the user's own group may:
-/// nothing here is shared.
+/// nothing here is shared. So no access control list can let others write, either.
 fn is_closed_to_writers(file: &File) -> io::Result<bool> {
     Ok(file.metadata()?.mode() & 0o022 == 0)
 }
