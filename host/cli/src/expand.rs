@@ -97,7 +97,7 @@ fn own_files(
 ) -> Result<(Option<OwnFile>, Option<OwnFile>), Failure> {
     let writable = args.agent.writable(policy, skills);
     let open = |path: &PathBuf| {
-        paths::reject_own_file("events", path)?;
+        paths::reject_own_file("events", path, policy)?;
         OwnFile::open("events", path, Access::Append, &writable)
     };
     let answers = args.agent.answers(&writable)?;

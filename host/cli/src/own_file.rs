@@ -11,6 +11,7 @@
 
 use crate::failure::{Failure, REFUSED, plain};
 use crate::list::printable;
+use crate::paths::is_inside_skill;
 use rustix::fs::{Mode, OFlags, openat};
 use skillrun::ownership::{OtherWriter, Ownership, other_replacer, other_writer};
 use skillrun::walk::{Links, WalkError, self_and_parents, walk};
@@ -71,7 +72,12 @@ impl OwnFile {
                 false => Ok(()),
             };
             let checked = inside.and_then(|()| others()).and_then(|()| linked());
-            checked.map_err(|why| refuse(&why, "keep it where only you can write"))
+            checked.map_err(|why| refuse(&why, "keep it where only you can write"))?;
+            // Text of a model in a skill is text that the next model follows.
+            match access == Access::Append && is_inside_skill(path) {
+                true => Err(refuse("is inside a skill", "choose a file in another directory")),
+                false => Ok(()),
+            }
         };
         let system = |error: io::Error| fail(&plain(&error));
         if path == Path::new("-") {

@@ -154,21 +154,29 @@ fn reject_inside_own_dirs<'a>(
     Ok(())
 }
 
-/// Refuses a file in skillrun's own directories: events appended to the audit log or the policy would damage it.
-pub(crate) fn reject_own_file(what: &str, path: &Path) -> Result<(), Failure> {
+/// Refuses a file in skillrun's own directories, a policy and a `SKILL.md`: events appended there would damage it, or
+/// would be read as instructions.
+pub(crate) fn reject_own_file(what: &str, path: &Path, policy: &Policy) -> Result<(), Failure> {
     let state = audit_log()?.parent().map(Path::to_owned);
     let own = [Some(config()?), state, Some(cache()?)];
-    match own.iter().flatten().find(|own| is_inside(path, own)) {
-        None => Ok(()),
-        Some(own) => Err(refused(
-            format!(
-                "{what} file `{}` is inside `{}`, a protected path",
-                shown(path),
-                shown(own)
-            ),
-            "choose a file in another directory",
-        )),
-    }
+    let real = path.canonicalize().ok();
+    let has_name = |name: &str| {
+        let names = [Some(path), real.as_deref()].into_iter().flatten();
+        let mut names = names.filter_map(Path::file_name);
+        names.any(|found| found.eq_ignore_ascii_case(name))
+    };
+    let in_use = policy.source().and_then(|path| path.canonicalize().ok());
+    let why = if let Some(own) = own.iter().flatten().find(|own| is_inside(path, own)) {
+        format!("is inside `{}`, a protected path", shown(own))
+    } else if has_name(POLICY) || real.is_some() && real == in_use {
+        "is a policy".to_owned()
+    } else if has_name("SKILL.md") {
+        "is the text of a skill".to_owned()
+    } else {
+        return Ok(());
+    };
+    let message = format!("{what} file `{}` {why}", shown(path));
+    Err(refused(message, "choose a file in another directory"))
 }
 
 /// Refuses a directory of skillrun that other users may write: they could approve, trust and rewrite the audit log in the
