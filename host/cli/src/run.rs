@@ -236,6 +236,10 @@ fn request(
         let message = "--fuel limits only scripts in the sandbox, and this one runs natively";
         return Err(Failure::host(message).hint("limit its time instead: --timeout"));
     }
+    if limits.fuel.is_some() && native && !args.quiet {
+        let text = "`fuel` of the policy limits only scripts in the sandbox, and this one runs natively";
+        print_message("warning", text);
+    }
     limits.fuel = args.fuel.or(limits.fuel);
     limits.check().map_err(limit)?;
 
