@@ -696,7 +696,10 @@ fn events_do_not_go_to_files_of_skillrun() {
     let policy = "approval = \"never\"\n";
     env.write("rules.toml", policy);
     env.write("project/skillrun.toml", policy);
-    env.write("other/SKILL.md", "---\nname: other\ndescription: Other.\n---\n");
+    env.write(
+        "other/SKILL.md",
+        "---\nname: other\ndescription: Other.\n---\n",
+    );
     env.write("other/references/more.md", "more\n");
     let in_use: &[&str] = &["--policy", "rules.toml"];
     for (file, more, why) in [
@@ -725,9 +728,17 @@ fn events_do_not_go_to_files_of_skillrun() {
     let end = env.end_of(&mut command);
     let why = "refused: events file `/dev/fd/3` is inside a skill\n\
                hint: choose a file in another directory\n";
-    assert_eq!((end.stdout.as_str(), end.stderr.as_str(), end.code), ("", why, 126));
+    assert_eq!(
+        (end.stdout.as_str(), end.stderr.as_str(), end.code),
+        ("", why, 126)
+    );
     let end = expand("new/events.toml", in_use);
-    assert_eq!((end.stdout.as_str(), end.code), ("it ran", 0), "{}", end.stderr);
+    assert_eq!(
+        (end.stdout.as_str(), end.code),
+        ("it ran", 0),
+        "{}",
+        end.stderr
+    );
     env.write("answers.json", "[]");
     let end = expand("answers.json", &["--answers", "answers.json"]);
     assert_eq!(

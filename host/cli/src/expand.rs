@@ -167,14 +167,15 @@ impl Filter<'_> {
         let Target::Script { skill, .. } = &marker.request.target else {
             return;
         };
-        let warns = marker.by_front_matter && !self.args.agent.quiet;
-        if warns && self.warned.insert(skill.path().to_owned()) {
+        let args = self.args;
+        if marker.by_front_matter && self.warned.insert(skill.path().to_owned()) {
             let _lock = lock(&self.runner.stderr_lock);
-            agent::warn_shadowed(&Found {
+            let found = Found {
                 skill: Arc::clone(skill),
                 shadowed: Vec::new(),
                 by_front_matter: true,
-            });
+            };
+            agent::warn_about_choice(&found, args.agent.quiet, args.agent.grants_something());
         }
     }
 

@@ -1,34 +1,21 @@
 //! Finding the skill that was typed.
 
-use crate::agent::warn_shadowed;
 use crate::failure::{Failure, NOT_FOUND, print_message};
 use crate::list::printable;
 use crate::paths;
 use skillrun::{Found, Library, SkillError};
 use std::path::{Path, PathBuf};
 
-/// Finds a skill by path or by name, and prints what the user should know about the choice, unless `quiet`.
-pub(crate) fn find(folders: &[PathBuf], name: &str, quiet: bool) -> Result<Found, Failure> {
-    let found = paths::library(folders)?.find(name)?;
-    if !quiet {
-        warn_shadowed(&found);
-    }
-    Ok(found)
+/// Finds a skill by path or by name. The caller prints what the user should know about the choice.
+pub(crate) fn find(folders: &[PathBuf], name: &str) -> Result<Found, Failure> {
+    Ok(paths::library(folders)?.find(name)?)
 }
 
 /// The same for a person at the command line. Where no skill has the name, a skill folder of this name in the current
 /// directory is used; the flag says so. A script may have created that folder, so the caller has to print
-/// [`note_folder`], even if `quiet`, and must not give the folder anything: see [`reject_folder`].
-pub(crate) fn find_or_folder(
-    folders: &[PathBuf],
-    name: &str,
-    quiet: bool,
-) -> Result<(Found, bool), Failure> {
-    let (found, is_folder) = find_in(&paths::library(folders)?, name)?;
-    if !quiet {
-        warn_shadowed(&found);
-    }
-    Ok((found, is_folder))
+/// [`note_folder`], even with `--quiet`, and must not give the folder anything: see [`reject_folder`].
+pub(crate) fn find_or_folder(folders: &[PathBuf], name: &str) -> Result<(Found, bool), Failure> {
+    Ok(find_in(&paths::library(folders)?, name)?)
 }
 
 /// Says that a folder of the current directory is used.

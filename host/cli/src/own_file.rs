@@ -75,7 +75,10 @@ impl OwnFile {
             checked.map_err(|why| refuse(&why, "keep it where only you can write"))?;
             // Text of a model in a skill is text that the next model follows.
             match access == Access::Append && is_inside_skill(path) {
-                true => Err(refuse("is inside a skill", "choose a file in another directory")),
+                true => Err(refuse(
+                    "is inside a skill",
+                    "choose a file in another directory",
+                )),
                 false => Ok(()),
             }
         };
@@ -226,7 +229,9 @@ fn reject_if_others_write(file: Option<&Ownership>, around: &[Ownership]) -> Res
     let in_shared = around.first().and_then(other_writer).is_some();
     let own = rustix::process::geteuid().as_raw();
     match file {
-        Some(file) if in_shared && file.metadata().uid() != own => Err(OtherWriter::Owner.to_string()),
+        Some(file) if in_shared && file.metadata().uid() != own => {
+            Err(OtherWriter::Owner.to_string())
+        }
         _ => Ok(()),
     }
 }

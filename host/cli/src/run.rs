@@ -29,8 +29,8 @@ const MAX_LISTED: usize = 20;
 
 /// Runs the script and returns the process's exit code.
 pub(crate) fn run(args: Run) -> Result<u8, Failure> {
-    let folders = &args.skills.folders;
-    let (found, is_folder) = find::find_or_folder(folders, &args.skill, args.quiet)?;
+    let (found, is_folder) = find::find_or_folder(&args.skills.folders, &args.skill)?;
+    agent::warn_about_choice(&found, args.quiet, grants_something(&args));
     if is_folder && grants_something(&args) {
         return Err(find::reject_folder(&args.skill));
     }
@@ -237,7 +237,8 @@ fn request(
         return Err(Failure::host(message).hint("limit its time instead: --timeout"));
     }
     if limits.fuel.is_some() && native && !args.quiet {
-        let text = "`fuel` of the policy limits only scripts in the sandbox, and this one runs natively";
+        let text =
+            "`fuel` of the policy limits only scripts in the sandbox, and this one runs natively";
         print_message("warning", text);
     }
     limits.fuel = args.fuel.or(limits.fuel);

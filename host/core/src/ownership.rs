@@ -230,7 +230,12 @@ mod tests {
         // The kernel accepts entries in the order of their tags.
         entries.sort_unstable();
         let entry = |(tag, mode, id): (u16, u16, u32)| {
-            [&tag.to_le_bytes()[..], &mode.to_le_bytes(), &id.to_le_bytes()].concat()
+            [
+                &tag.to_le_bytes()[..],
+                &mode.to_le_bytes(),
+                &id.to_le_bytes(),
+            ]
+            .concat()
         };
         let entries = entries.into_iter().flat_map(entry);
         2u32.to_le_bytes().into_iter().chain(entries).collect()
@@ -286,7 +291,13 @@ mod tests {
                 assert_eq!(other(path), expected, "{named:?}");
             }
             // Without write permission for the group, nobody in the list has it.
-            rustix::fs::setxattr(path, name, &list(&[(2, 6, 65534)]), rustix::fs::XattrFlags::empty()).unwrap();
+            rustix::fs::setxattr(
+                path,
+                name,
+                &list(&[(2, 6, 65534)]),
+                rustix::fs::XattrFlags::empty(),
+            )
+            .unwrap();
             fs::set_permissions(path, Permissions::from_mode(0o740)).unwrap();
             assert_eq!(other(path), None);
         }

@@ -138,7 +138,9 @@ fn check_interpreters(
     }
     match next {
         None => Ok(()),
-        Some(_) => Err(fail("its interpreter is a script, and so is that one's, too many times")),
+        Some(_) => Err(fail(
+            "its interpreter is a script, and so is that one's, too many times",
+        )),
     }
 }
 
@@ -154,7 +156,9 @@ fn env_program(argument: &OsStr) -> Option<String> {
         None => argument,
     };
     let is_variable = |word: &&str| word.contains('=') && !word.starts_with("PATH=");
-    let name = words.split_ascii_whitespace().find(|word| !is_variable(word))?;
+    let name = words
+        .split_ascii_whitespace()
+        .find(|word| !is_variable(word))?;
     let is_name = !name.starts_with('-') && !name.contains(['/', '=']) && name != "env";
     is_name.then(|| name.to_owned())
 }
