@@ -10,6 +10,7 @@ tests! {
     two_processes_that_fill_an_empty_cache_at_once_both_run,
     a_damaged_file_is_rebuilt_and_never_loaded,
     a_file_that_another_user_could_have_written_is_not_trusted,
+    a_cache_that_others_could_replace_is_not_used,
     a_copied_cache_is_trusted_by_its_content,
     a_script_runs_with_a_warning_if_the_cache_cannot_be_written,
     preparing_a_cache_that_cannot_be_written_is_an_error,
@@ -130,6 +131,20 @@ fn a_file_that_another_user_could_have_written_is_not_trusted() {
         setup::prepare(copied.env.root(), &steps).unwrap();
         assert!(!copied.trusted(), "after `{steps}`");
     }
+}
+
+fn a_cache_that_others_could_replace_is_not_used() {
+    let copied = CopiedCache::new();
+    setup::prepare(copied.env.root(), "mode 0777 cache").unwrap();
+    assert!(!copied.trusted());
+    let why = "it is in `{root}/cache`, which may be written by other users";
+    copied.runs(&format!(
+        "{COMPILING}warning: cannot store the compiled runtime in `{{root}}/cache/skillrun`: {why}\n\
+         hint: every run compiles it again until this is fixed; set XDG_CACHE_HOME to another directory\n"
+    ));
+    setup::prepare(copied.env.root(), "mode 0755 cache").unwrap();
+    assert!(copied.trusted());
+    copied.runs("");
 }
 
 fn a_copied_cache_is_trusted_by_its_content() {

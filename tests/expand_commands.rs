@@ -46,6 +46,7 @@ mod commands {
         a_command_runs_without_a_shell,
         a_command_that_is_a_script_runs_as_the_kernel_runs_it,
         a_command_that_other_users_may_write_is_refused,
+        an_interpreter_that_other_users_may_write_is_refused_wherever_it_is_named,
         an_approval_of_a_command_is_valid_for_its_arguments_only,
         yes_in_session_to_a_command_is_valid_for_that_command_only,
         an_answers_file_can_approve_a_command,
@@ -268,6 +269,58 @@ fn a_command_that_other_users_may_write_is_refused() {
     own_command(&env, script, 0o755);
     let end = with_own_commands(&env, &words);
     assert_eq!((end.stdout.as_str(), end.stderr.as_str()), ("ran", ""));
+}
+
+/// The interpreter that `env` finds, and those of scripts that are interpreters, count like the one in the first line.
+fn an_interpreter_that_other_users_may_write_is_refused_wherever_it_is_named() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let env = env();
+    let words = ["expand", "-y", "--allow", "run:own-command"];
+    let write = |name: &str, script: &str, mode: u32| {
+        let path = env.write(&format!("commands/{name}"), script);
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    write("wrapper", "#!/usr/local/bin/shell -e\n", 0o755);
+    for first in [
+        "#!/usr/bin/env shell",
+        "#!/usr/bin/env -S shell -e",
+        "#!/usr/bin/env -S LANG=C shell",
+        "#!/usr/local/bin/shell",
+        "#!/usr/local/bin/wrapper",
+        "#!/usr/bin/env wrapper",
+    ] {
+        own_command(&env, &format!("{first}\necho ran\n"), 0o755);
+        write("shell", "#!/bin/sh\necho ran\n", 0o757);
+        let end = with_own_commands(&env, &words);
+        let why = "refused: the command `own-command`: other users can change `/usr/local/bin/shell`\n\
+                   hint: it must belong to root or to you, and only its owner may have write permission\n";
+        let printed = (end.stdout.as_str(), end.stderr.as_str());
+        assert_eq!(printed, ("", why), "{first}");
+        write("shell", "#!/bin/sh\necho ran\n", 0o755);
+        let end = with_own_commands(&env, &words);
+        let printed = (end.stdout.as_str(), end.stderr.as_str());
+        assert_eq!(printed, ("ran", ""), "{first}");
+    }
+    for (first, why) in [
+        (
+            "#!/usr/bin/env -S PATH=/tmp sh",
+            "its first line uses `env` in a way that skillrun does not check\n\
+             hint: write `#!/usr/bin/env NAME` or `#!/usr/bin/env -S NAME ARGUMENTS`",
+        ),
+        (
+            "#!/usr/bin/env no-such-shell",
+            "its interpreter `no-such-shell` is not available",
+        ),
+        (
+            "#!/usr/local/bin/own-command",
+            "its interpreter is a script, and so is that one's, too many times",
+        ),
+    ] {
+        own_command(&env, &format!("{first}\necho ran\n"), 0o755);
+        let end = with_own_commands(&env, &words);
+        let why = format!("error: the command `own-command`: {why}\n");
+        assert_eq!((end.stdout.as_str(), end.stderr), ("", why), "{first}");
+    }
 }
 
 /// The decision on a marker, under a policy that asks.

@@ -602,6 +602,27 @@ fn a_name_in_skill_md_means_a_skill_only_if_no_folder_has_it() {
         (end.stdout.as_str(), end.stderr.as_str(), end.code),
         ("it ran\n", warning, 0)
     );
+    // With grants, the warning is printed in spite of -q.
+    env.write("work/file", "");
+    env.write("text", "!{a/scripts/y.py}");
+    for (words, stderr) in [
+        (["run", "-q", "a", "y.py"].as_slice(), ""),
+        (&["run", "-q", "a", "y.py", "--allow", "read:."], warning),
+        (&["run", "-q", "a", "y.py", "--env", "A=b"], warning),
+        (&["run", "-q", "a", "y.py", "-w", "work"], warning),
+        (&["run", "-q", "b", "y.py", "-w", "work"], ""),
+        (&["load", "-yq", "a"], ""),
+        (&["load", "-yq", "a", "-w", "work"], warning),
+        (&["load", "-yq", "b", "-w", "work"], ""),
+        (&["expand", "-yq", "--skill", "b"], ""),
+        (&["expand", "-yq", "--skill", "b", "-w", "work"], warning),
+    ] {
+        let mut command = env.command(words);
+        let text = fs::File::open(env.path("text")).unwrap();
+        let end = env.end_of(command.stdin(text));
+        let printed = (end.stderr.as_str(), end.code);
+        assert_eq!(printed, (stderr, 0), "{words:?}");
+    }
     // Two skills with the same name in their SKILL.md are ambiguous.
     named("skills/c", "a", "y.py");
     let end = env.end(&["run", "a", "y.py"]);

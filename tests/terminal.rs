@@ -221,9 +221,10 @@ fn any_answer_that_is_not_clearly_yes_is_no() {
         (b"\x04", no),
         (b"\x1c", no),
         (b"y\x7f\r", no),
+        // A key that moves the cursor redraws the question.
+        (b"\x1b[A\r", no),
         (b"yess\r", unclear),
         (b"y y\r", unclear),
-        (b"\x1b[A\r", unclear),
         (b"d\r", unclear),
         ("ÿ\r".as_bytes(), unclear),
         (b"ny\r", unclear),

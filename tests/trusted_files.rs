@@ -692,6 +692,53 @@ fn events_do_not_go_to_files_of_skillrun() {
         );
         assert_eq!((end.stdout.as_str(), end.stderr, end.code), ("", why, 126));
     }
+    // Any policy and any skill, whether this run uses it or not.
+    let policy = "approval = \"never\"\n";
+    env.write("rules.toml", policy);
+    env.write("project/skillrun.toml", policy);
+    env.write(
+        "other/SKILL.md",
+        "---\nname: other\ndescription: Other.\n---\n",
+    );
+    env.write("other/references/more.md", "more\n");
+    let in_use: &[&str] = &["--policy", "rules.toml"];
+    for (file, more, why) in [
+        ("rules.toml", in_use, "is a policy"),
+        ("./rules.toml", in_use, "is a policy"),
+        ("project/skillrun.toml", in_use, "is a policy"),
+        ("skillrun.toml", in_use, "is a policy"),
+        ("new/SKILL.md", in_use, "is the text of a skill"),
+        ("other/SKILL.md", in_use, "is the text of a skill"),
+        ("other/references/more.md", in_use, "is inside a skill"),
+        ("other/new.jsonl", in_use, "is inside a skill"),
+    ] {
+        fs::create_dir_all(env.path("new")).unwrap();
+        let before = fs::read(env.path(file)).ok();
+        let end = expand(file, more);
+        let why = format!(
+            "refused: events file `{file}` {why}\nhint: choose a file in another directory\n"
+        );
+        assert_eq!((end.stdout.as_str(), end.stderr, end.code), ("", why, 126));
+        assert_eq!(fs::read(env.path(file)).ok(), before, "{file}");
+    }
+    // The same through a descriptor, and the twin: a file that is not the policy in use.
+    let line = "exec 3>>other/references/more.md; exec \"$0\" expand --events /dev/fd/3 < text";
+    let mut command = env.program("/bin/sh");
+    command.args(["-c", line, env!("CARGO_BIN_EXE_skillrun")]);
+    let end = env.end_of(&mut command);
+    let why = "refused: events file `/dev/fd/3` is inside a skill\n\
+               hint: choose a file in another directory\n";
+    assert_eq!(
+        (end.stdout.as_str(), end.stderr.as_str(), end.code),
+        ("", why, 126)
+    );
+    let end = expand("new/events.toml", in_use);
+    assert_eq!(
+        (end.stdout.as_str(), end.code),
+        ("it ran", 0),
+        "{}",
+        end.stderr
+    );
     env.write("answers.json", "[]");
     let end = expand("answers.json", &["--answers", "answers.json"]);
     assert_eq!(

@@ -265,7 +265,7 @@ fn a_skill_with_several_scripts_lists_them() {
 
 fn a_skill_folder_is_used_where_no_skill_has_the_name() {
     let env = TestEnv::with_script("print('in the current directory')\n");
-    let note = "note: no skill is named `skill`; using the folder `./skill`\n";
+    let note = "note: no skill is named `skill`; using the folder `./skill`, without grants\n";
     for (words, note) in [
         (["run", "skill", "main.py"].as_slice(), note),
         // A script may have created the folder, so the note is always printed.
@@ -279,9 +279,38 @@ fn a_skill_folder_is_used_where_no_skill_has_the_name() {
     assert!(end.stderr.starts_with(note), "{}", end.stderr);
     assert_eq!(end.code, 0);
     // An agent, and a person who grants something, have to name the path.
+    env.write("grants.toml", "allow = [\"read:.\"]\n");
+    env.write("variable.toml", "allow = [\"env:XDG_STATE_HOME\"]\n");
+    env.write("nothing.toml", "[limits]\ntime = \"5s\"\n");
+    for grants in [
+        ["--allow", "read:."].as_slice(),
+        &["--env", "SECRET=1"],
+        &["--env", "XDG_STATE_HOME"],
+        &["-w", "."],
+        &["--workspace=."],
+        &["--policy", "grants.toml"],
+        &["--policy", "variable.toml"],
+    ] {
+        let end = env.end(&[&["run", "-q", "skill", "main.py"], grants].concat());
+        let wanted = "error: skill `skill` not found\nhint: there is a folder of this name here: \
+                      write `./skill` to give it grants or a workspace\n";
+        assert_eq!(
+            (end.stdout.as_str(), end.stderr.as_str(), end.code),
+            ("", wanted, 127),
+            "{grants:?}"
+        );
+        let end = env.end(&[&["run", "-q", "./skill", "main.py"], grants].concat());
+        assert_eq!(
+            (end.stdout.as_str(), end.stderr.as_str(), end.code),
+            ("in the current directory\n", "", 0),
+            "{grants:?}"
+        );
+    }
+    let end = env.end(&["run", "skill", "main.py", "--policy", "nothing.toml"]);
+    let wanted = ("in the current directory\n", note, 0);
+    assert_eq!((end.stdout.as_str(), end.stderr.as_str(), end.code), wanted);
     for words in [
-        ["run", "skill", "main.py", "--allow", "read:."].as_slice(),
-        &["load", "skill"],
+        ["load", "skill"].as_slice(),
         &["load", "-y", "skill"],
         &["prompt", "skill"],
         &["expand", "--skill", "skill"],
@@ -438,7 +467,7 @@ fn completed(env: &TestEnv, words: &[&str]) -> Vec<String> {
          function=$(complete -p skillrun | sed 's/.* -F \\([^ ]*\\) .*/\\1/')
          COMP_WORDS=({words}) COMP_CWORD={last}
          $function skillrun {current} {before}
-         printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+         printf '%s\\0' \"${{COMPREPLY[@]}}\"",
         words = quoted.join(" "),
         last = words.len() - 1,
         current = quoted[words.len() - 1],
@@ -446,7 +475,9 @@ fn completed(env: &TestEnv, words: &[&str]) -> Vec<String> {
     );
     let end = env.end_of(&mut shell(env, "project", &line));
     assert_eq!((end.stderr.as_str(), end.code), ("", 0));
-    end.stdout.lines().map(str::to_owned).collect()
+    // A name may contain a newline.
+    let names = end.stdout.split('\0').filter(|name| !name.is_empty());
+    names.map(str::to_owned).collect()
 }
 
 fn bash_completes_the_names_of_skills_and_scripts() {
@@ -485,7 +516,7 @@ fn bash_completes_the_names_of_skills_and_scripts() {
         let words = [&["skillrun"], words].concat();
         let names: Vec<String> = completed(&env, &words);
         // An empty word may become an option, too.
-        let is_name = |name: &&str| !name.is_empty() && !name.starts_with('-');
+        let is_name = |name: &&str| !name.starts_with('-');
         let names: Vec<&str> = names.iter().map(String::as_str).filter(is_name).collect();
         assert_eq!(names, offered, "{words:?}");
     }
@@ -502,6 +533,31 @@ fn no_completion_controls_the_terminal() {
     assert_eq!(completed(&env, &["skillrun", "run", "wo"]), ["word-count"]);
 }
 
+/// The arguments of every command that take a value, as the words before the value. Read from the help, so that a new
+/// argument is tried, too.
+fn words_before_values() -> Vec<Vec<String>> {
+    let mut all = Vec::new();
+    for (command, text) in pages(None) {
+        let words = |more: &str| {
+            let more = more.split_whitespace().map(str::to_owned);
+            let command = command.iter().cloned();
+            let all = std::iter::once("skillrun".to_owned()).chain(command);
+            all.chain(more).collect::<Vec<String>>()
+        };
+        if section(&text, "Arguments:").next().is_some() {
+            all.push(words(""));
+        }
+        for line in text.lines().map(str::trim_start) {
+            let option = line.split_once(" <").map(|(option, _)| option);
+            let option = option.filter(|option| option.starts_with('-'));
+            if let Some(name) = option.and_then(|option| option.rsplit(", ").next()) {
+                all.push(words(name));
+            }
+        }
+    }
+    all
+}
+
 /// Bash puts a completion on the command line as it is.
 fn no_completion_is_code_for_the_shell_or_an_option() {
     let env = project();
@@ -509,26 +565,78 @@ fn no_completion_is_code_for_the_shell_or_an_option() {
         "wo$(touch x)",
         "wo`x`",
         "wo;x",
+        "wo&x",
         "wo|x",
         "wo x",
         "wo*",
+        "wo\nx",
+        "wo\u{b}x",
+        "wo\u{1b}[2J",
+        "~wo",
         "-wo",
         "--wo",
     ] {
         let text = format!("---\nname: wo\ndescription: Odd.\n---\n{name}\n");
-        env.write(&format!("project/skills/{name}/SKILL.md"), text);
+        env.write(&format!("project/skills/{name}/SKILL.md"), &text);
+        env.write(&format!("project/{name}/SKILL.md"), &text);
+        env.write(&format!("project/{name}.toml"), "");
     }
+    env.write("project/wo-1/file", "");
+    env.write("project/wo-2.toml", "");
     env.write("project/skills/word-count/scripts/$(touch x).py", "");
-    assert_eq!(completed(&env, &["skillrun", "run", "wo"]), ["word-count"]);
+    let is_plain = |name: &String| {
+        name.chars()
+            .all(|c| c.is_ascii_alphanumeric() || "-._/".contains(c))
+    };
+    let before = words_before_values();
+    let tries = |known: &[&str]| before.iter().any(|words| words[1..] == *known);
+    for known in [
+        ["run", "--workspace"].as_slice(),
+        &["list", "--skills"],
+        &["expand", "--events"],
+        &["expand", "--answers"],
+        &["doctor", "--policy"],
+        &["policy", "trust"],
+        &["show"],
+    ] {
+        assert!(tries(known), "{known:?}");
+    }
+    for words in before {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        for typed in ["", "wo", "./", "./wo", "~", "-w", "skills/"] {
+            let words = [words.as_slice(), &[typed]].concat();
+            let names = completed(&env, &words);
+            // A vertical tab separates names, so `x` would be the rest of one.
+            let hostile = [
+                "x",
+                "x/",
+                "x.toml",
+                "-wo/",
+                "-wo.toml",
+                "--wo/",
+                "--wo.toml",
+            ];
+            let is_hostile = |name: &&String| !is_plain(name) || hostile.contains(&name.as_str());
+            let odd: Vec<&String> = names.iter().filter(is_hostile).collect();
+            assert!(odd.is_empty(), "{words:?}: {odd:?}");
+        }
+    }
+    // Plain names are offered.
+    for (words, offered) in [
+        (["run", "wo"].as_slice(), ["word-count"].as_slice()),
+        (&["run", "./wo"], &["./wo-1/"]),
+        (&["run", "-w", "wo"], &["wo-1/"]),
+        (&["run", "--skills", "./wo"], &["./wo-1/"]),
+        (&["run", "--policy", "wo"], &["wo-2.toml", "wo-1/"]),
+        (&["policy", "trust", "wo"], &["wo-2.toml", "wo-1/"]),
+    ] {
+        let words = [&["skillrun"], words].concat();
+        assert_eq!(completed(&env, &words), offered, "{words:?}");
+    }
     let scripts = completed(&env, &["skillrun", "run", "word-count", ""]);
     assert!(
-        !scripts.is_empty() && scripts.iter().all(|name| !name.contains('$')),
+        scripts.contains(&"count.py".to_owned()) && scripts.iter().all(is_plain),
         "{scripts:?}"
-    );
-    let skills = completed(&env, &["skillrun", "run", ""]);
-    assert!(
-        !skills.iter().any(|name| name.ends_with("-wo")),
-        "{skills:?}"
     );
 }
 

@@ -14,7 +14,15 @@ use std::sync::Arc;
 impl Agent {
     /// Finds a skill by path or name, and warns about the skills it shadows.
     pub(crate) fn find(&self, name: &str) -> Result<Arc<Skill>, Failure> {
-        Ok(crate::find::find(&self.skills.folders, name, self.quiet)?.skill)
+        let folders = &self.skills.folders;
+        let found = crate::find::find(folders, name)?;
+        warn_about_choice(&found, self.quiet, self.grants_something());
+        Ok(found.skill)
+    }
+
+    /// Whether the command line gives scripts anything beyond their skill.
+    pub(crate) fn grants_something(&self) -> bool {
+        !self.allow.is_empty() || self.workspace.is_some()
     }
 
     /// Opens the answers file, if one was named. Fails if a script could have written it.
@@ -110,8 +118,11 @@ pub(crate) fn writable_by(grants: &[Grant]) -> Vec<PathBuf> {
 }
 
 /// Warns if the folder of a skill has another name, and about skills of the same name that it shadows.
-pub(crate) fn warn_shadowed(found: &Found) {
-    if found.by_front_matter {
+///
+/// The first warning is printed in spite of `quiet` if the command line grants something: any folder can have the name
+/// that was typed in its `SKILL.md`, and would get the grants.
+pub(crate) fn warn_about_choice(found: &Found, quiet: bool, grants: bool) {
+    if found.by_front_matter && (grants || !quiet) {
         let text = format!(
             "no skill folder is named `{}`; using `{}`, whose SKILL.md has that name",
             printable(found.skill.name()),
@@ -119,7 +130,7 @@ pub(crate) fn warn_shadowed(found: &Found) {
         );
         print_message("warning", &text);
     }
-    for hidden in &found.shadowed {
+    for hidden in found.shadowed.iter().filter(|_| !quiet) {
         let text = format!(
             "skill `{}` shadows `{}`",
             printable(&found.skill.path().display().to_string()),

@@ -2,12 +2,17 @@
 //!
 //! `skillrun completions SHELL` prints a short script. It calls `skillrun` again with the words typed so far, and the
 //! variable [`VARIABLE`] set. Scripts that are generated once would know commands and options, but no skill.
+//!
+//! Bash puts a candidate on the command line unquoted, so a folder named `data$(touch x)` in a cloned repository would
+//! run as code. [`with_plain_values`] therefore filters what every argument offers. clap would complete paths by itself,
+//! unfiltered, for each argument with a path as its value, so it replaces those completers too.
 
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::list::one_line;
 use crate::paths;
 use clap::CommandFactory as _;
+use clap::{Arg, Command, ValueHint};
 use clap_complete::CompleteEnv;
 use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter as _,
@@ -30,7 +35,7 @@ pub(crate) fn complete() -> Result<bool, clap::Error> {
         return Ok(false);
     }
     let here = std::env::current_dir().ok();
-    CompleteEnv::with_factory(Args::command)
+    CompleteEnv::with_factory(|| with_plain_values(Args::command()))
         .var(VARIABLE)
         .try_complete(std::env::args_os(), here.as_deref())
 }
@@ -46,6 +51,44 @@ pub(crate) fn registration(shell: clap_complete::Shell) -> Result<Vec<u8>, Failu
         None => return Err(Failure::host(format!("no completions for `{name}`"))),
     }
     Ok(text)
+}
+
+/// The same command, whose arguments offer only plain values.
+fn with_plain_values(command: Command) -> Command {
+    command
+        .mut_args(with_plain_values_of_arg)
+        .mut_subcommands(with_plain_values)
+}
+
+fn with_plain_values_of_arg(arg: Arg) -> Arg {
+    let completer = match (arg.get::<ArgValueCompleter>(), arg.get_value_hint()) {
+        (Some(completer), _) => completer.clone(),
+        (None, ValueHint::Unknown | ValueHint::Other) => return arg,
+        (None, ValueHint::DirPath) => ArgValueCompleter::new(PathCompleter::dir()),
+        (None, ValueHint::FilePath) => ArgValueCompleter::new(PathCompleter::file()),
+        (None, _) => ArgValueCompleter::new(PathCompleter::any()),
+    };
+    arg.add(ArgValueCompleter::new(move |typed: &OsStr| {
+        let mut values = completer.complete(typed);
+        values.retain(|value| is_plain(value.get_value(), typed));
+        values
+    }))
+}
+
+/// Whether a value means nothing but itself to a shell and to us. One that begins with `-` would be an option.
+fn is_plain(value: &OsStr, typed: &OsStr) -> bool {
+    let Some(value) = value.to_str() else {
+        return false;
+    };
+    // A folder may be named `~`. Only what was typed refers to the home directory.
+    let home = typed.as_encoded_bytes().starts_with(b"~/");
+    let value = match value.strip_prefix("~/") {
+        Some(rest) if home => rest,
+        _ => value,
+    };
+    // PowerShell reads `@name` as a variable, and `a,b` as two arguments.
+    let is_plain = |c: char| c.is_alphanumeric() || "._/+@%-".contains(c);
+    !value.starts_with(['-', '@']) && value.chars().all(is_plain)
 }
 
 /// Completes the name of a skill that can be found, or a path.
@@ -115,17 +158,11 @@ fn complete_script(typed: &OsStr) -> Vec<CompletionCandidate> {
     candidates(scripts.collect())
 }
 
-/// Names that mean something to a shell or to us are left out. Bash puts a candidate on the command line unquoted, so the
-/// name of a folder in a cloned repository would run as code; and a name that begins with `-` would be an option.
 fn candidates(names: Vec<(String, String)>) -> Vec<CompletionCandidate> {
-    let is_plain = |c: char| c.is_alphanumeric() || "._/+@%,-".contains(c);
-    let names = names
-        .into_iter()
-        .filter(|(name, _)| !name.starts_with('-') && name.chars().all(is_plain));
     let candidate = |(name, text): (String, String)| {
         CompletionCandidate::new(name).help((!text.is_empty()).then(|| text.into()))
     };
-    names.map(candidate).collect()
+    names.into_iter().map(candidate).collect()
 }
 
 fn library(words: &Typed) -> Option<skillrun::skill::Library> {
@@ -158,5 +195,104 @@ impl Typed {
             skill: skill.cloned(),
             skills: skills.map_or_else(Vec::new, |all| all.cloned().collect()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Names that a shell would run or expand, that end a candidate, control the terminal, or are options.
+    const HOSTILE: [&str; 14] = [
+        "data$(touch x)",
+        "data`x`",
+        "data;x",
+        "data&x",
+        "data|x",
+        "data x",
+        "data*",
+        "data\nx",
+        "data\u{b}x",
+        "data\u{1b}[2J",
+        "data{a,b}",
+        "data,-y",
+        "~",
+        "~root",
+    ];
+
+    /// The arguments of a command and its subcommands that offer values of their own.
+    fn completed_args(command: &Command) -> Vec<(String, Arg)> {
+        let name = command.get_name();
+        let own = command.get_arguments().filter(|arg| {
+            arg.get::<ArgValueCompleter>().is_some()
+                || !matches!(arg.get_value_hint(), ValueHint::Unknown | ValueHint::Other)
+        });
+        let own = own.map(|arg| (format!("{name} {}", arg.get_id()), arg.clone()));
+        let below = command.get_subcommands().flat_map(completed_args);
+        own.chain(below).collect()
+    }
+
+    #[test]
+    fn every_argument_offers_only_plain_values() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = format!("{}/", folder.path().display());
+        for name in HOSTILE {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+            std::fs::write(folder.path().join(format!("{name}.toml")), "").unwrap();
+        }
+        std::fs::create_dir(folder.path().join("data-1")).unwrap();
+        std::fs::write(folder.path().join("file.toml"), "").unwrap();
+        let args = completed_args(&with_plain_values(Args::command()));
+        let names: Vec<&str> = args.iter().map(|(name, _)| name.as_str()).collect();
+        for known in [
+            "run workspace",
+            "run skill",
+            "list folders",
+            "check file",
+            "expand events",
+        ] {
+            assert!(names.contains(&known), "{known} is not in {names:?}");
+        }
+        for (name, arg) in args {
+            let completer = arg.get::<ArgValueCompleter>();
+            let completer = completer.unwrap_or_else(|| panic!("{name} is not filtered"));
+            let values = completer.complete(OsStr::new(&at));
+            let values: Vec<&str> = values
+                .iter()
+                .map(|value| value.get_value().to_str().unwrap())
+                .map(|value| value.strip_prefix(&at).unwrap())
+                .collect();
+            let expected: &[&str] = match (arg.get_value_hint(), arg.get_id().as_str()) {
+                (_, "script" | "scripts") => &[],
+                (ValueHint::FilePath, _) => &["file.toml", "data-1/"],
+                (ValueHint::AnyPath, _) => &["data-1/", "file.toml"],
+                _ => &["data-1/"],
+            };
+            assert_eq!(values, expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_value_is_plain_if_a_shell_takes_it_as_it_is() {
+        let plain = |value: &str, typed: &str| is_plain(OsStr::new(value), OsStr::new(typed));
+        for value in [
+            "word-count",
+            "./a/b.py",
+            "../é/",
+            ".",
+            "node_modules/@x/",
+            "./-x",
+        ] {
+            assert!(plain(value, ""), "{value}");
+        }
+        for value in HOSTILE
+            .into_iter()
+            .chain(["-x", "--x", "@x", "a=b", "a:b", "~/x", "a\\b"])
+        {
+            assert!(!plain(value, ""), "{value:?}");
+        }
+        // The home directory is what was typed; the rest is not.
+        assert!(plain("~/data/", "~/da"));
+        assert!(!plain("~/data$(x)/", "~/da") && !plain("~/-x", "~/") && !plain("~root/", "~"));
     }
 }

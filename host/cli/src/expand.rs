@@ -100,7 +100,7 @@ fn own_files(
 ) -> Result<(Option<OwnFile>, Option<OwnFile>), Failure> {
     let writable = args.agent.writable(policy, skills);
     let open = |path: &PathBuf| {
-        paths::reject_own_file("events", path)?;
+        paths::reject_own_file("events", path, policy)?;
         OwnFile::open("events", path, Access::Append, &writable)
     };
     let answers = args.agent.answers(&writable)?;
@@ -170,14 +170,15 @@ impl Filter<'_> {
         let Target::Script { skill, .. } = &marker.request.target else {
             return;
         };
-        let warns = marker.by_front_matter && !self.args.agent.quiet;
-        if warns && self.warned.insert(skill.path().to_owned()) {
+        let args = self.args;
+        if marker.by_front_matter && self.warned.insert(skill.path().to_owned()) {
             let _lock = lock(&self.runner.stderr_lock);
-            agent::warn_shadowed(&Found {
+            let found = Found {
                 skill: Arc::clone(skill),
                 shadowed: Vec::new(),
                 by_front_matter: true,
-            });
+            };
+            agent::warn_about_choice(&found, args.agent.quiet, args.agent.grants_something());
         }
     }
 

@@ -1,43 +1,42 @@
 //! Finding the skill that was typed.
 
-use crate::agent::warn_shadowed;
-use crate::failure::{Failure, print_message};
+use crate::failure::{Failure, NOT_FOUND, print_message};
 use crate::list::printable;
 use crate::paths;
 use skillrun::skill::{Found, Library, SkillError};
 use std::path::{Path, PathBuf};
 
-/// Finds a skill by path or by name, and prints what the user should know about the choice, unless `quiet`.
-pub(crate) fn find(folders: &[PathBuf], name: &str, quiet: bool) -> Result<Found, Failure> {
-    let found = paths::library(folders)?.find(name)?;
-    if !quiet {
-        warn_shadowed(&found);
-    }
-    Ok(found)
+/// Finds a skill by path or by name. The caller prints what the user should know about the choice.
+pub(crate) fn find(folders: &[PathBuf], name: &str) -> Result<Found, Failure> {
+    Ok(paths::library(folders)?.find(name)?)
 }
 
 /// The same for a person at the command line. Where no skill has the name, a skill folder of this name in the current
-/// directory is used, and a note says so, even if `quiet`: a script may have created the folder.
-///
-/// Only a person's word without grants goes that way. An agent, or a command line with `--allow`, has to name the path,
-/// so that nothing is granted to a folder that nobody named.
-pub(crate) fn find_or_folder(
-    folders: &[PathBuf],
-    name: &str,
-    quiet: bool,
-) -> Result<Found, Failure> {
-    let (found, is_folder) = find_in(&paths::library(folders)?, name)?;
-    if is_folder {
-        let name = printable(name);
-        print_message(
-            "note",
-            &format!("no skill is named `{name}`; using the folder `./{name}`"),
-        );
+/// directory is used; the flag says so. A script may have created that folder, so the caller has to print
+/// [`note_folder`], even with `--quiet`, and must not give the folder anything: see [`reject_folder`].
+pub(crate) fn find_or_folder(folders: &[PathBuf], name: &str) -> Result<(Found, bool), Failure> {
+    Ok(find_in(&paths::library(folders)?, name)?)
+}
+
+/// Says that a folder of the current directory is used.
+pub(crate) fn note_folder(name: &str) {
+    let name = printable(name);
+    let text = format!("no skill is named `{name}`; using the folder `./{name}`, without grants");
+    print_message("note", &text);
+}
+
+/// The failure of a run that would give grants or a workspace to a folder of the current directory by its bare name. A
+/// name does not say that this folder is meant; its path does.
+pub(crate) fn reject_folder(name: &str) -> Failure {
+    let name = printable(name);
+    Failure {
+        code: NOT_FOUND,
+        label: "error",
+        message: format!("skill `{name}` not found"),
+        hint: Some(format!(
+            "there is a folder of this name here: write `./{name}` to give it grants or a workspace"
+        )),
     }
-    if !quiet {
-        warn_shadowed(&found);
-    }
-    Ok(found)
 }
 
 /// Finds a skill by path or by name, or a skill folder of this name in the current directory; the flag says so.

@@ -11,8 +11,9 @@
 
 use crate::failure::{Failure, REFUSED, plain};
 use crate::list::printable;
+use crate::paths::is_inside_skill;
 use rustix::fs::{Mode, OFlags, openat};
-use skillrun::ownership::{OtherWriter, other_replacer, other_writer};
+use skillrun::ownership::{OtherWriter, Ownership, other_replacer, other_writer};
 use skillrun::walk::{Links, WalkError, self_and_parents, walk};
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
@@ -58,19 +59,28 @@ impl OwnFile {
             message: format!("{what} file `{name}` {why}"),
             hint: Some(hint.to_owned()),
         };
-        let checked = |file: Option<&Metadata>, around: &[Metadata], by_name: bool| {
-            let inside = reject_if_script_writable(file.into_iter().chain(around), writable);
+        let checked = |file: Option<&Ownership>, around: &[Ownership], by_name: bool| {
+            let all = file.into_iter().chain(around).map(Ownership::metadata);
+            let inside = reject_if_script_writable(all, writable);
             let others = || match by_name {
                 true => reject_if_others_write(file, around),
                 false => Ok(()),
             };
             // Its other name may be in a directory that a script can write.
-            let linked = || match file.is_some_and(|file| file.nlink() > 1) {
+            let linked = || match file.is_some_and(|file| file.metadata().nlink() > 1) {
                 true => Err("has more than one hard link".to_owned()),
                 false => Ok(()),
             };
             let checked = inside.and_then(|()| others()).and_then(|()| linked());
-            checked.map_err(|why| refuse(&why, "keep it where only you can write"))
+            checked.map_err(|why| refuse(&why, "keep it where only you can write"))?;
+            // Text of a model in a skill is text that the next model follows.
+            match access == Access::Append && is_inside_skill(path) {
+                true => Err(refuse(
+                    "is inside a skill",
+                    "choose a file in another directory",
+                )),
+                false => Ok(()),
+            }
         };
         let system = |error: io::Error| fail(&plain(&error));
         if path == Path::new("-") {
@@ -84,7 +94,7 @@ impl OwnFile {
                 let found = walk(real, Links::System);
                 let found = found.map_err(|error| fail(&error.to_string()))?;
                 let around = found.parents().map_err(system)?;
-                checked(Some(found.metadata()), &around, false)?;
+                checked(Some(&found.ownership().map_err(system)?), &around, false)?;
             }
             return Ok(own);
         }
@@ -99,7 +109,7 @@ impl OwnFile {
                 if !meta.is_file() {
                     return Err(fail("not a regular file").hint(access.descriptors()));
                 }
-                checked(Some(meta), &around, true)?;
+                checked(Some(&found.ownership().map_err(system)?), &around, true)?;
                 found.open(&access.options()).map_err(system)?
             }
             Err(WalkError::Missing { folder, name }) if access == Access::Append => {
@@ -204,7 +214,7 @@ fn inside(what: &str) -> String {
 }
 
 /// `around` are the directories around a file, the innermost first. `file` is absent if it is yet to be created.
-fn reject_if_others_write(file: Option<&Metadata>, around: &[Metadata]) -> Result<(), String> {
+fn reject_if_others_write(file: Option<&Ownership>, around: &[Ownership]) -> Result<(), String> {
     if let Some(other) = file.and_then(other_writer) {
         return Err(other.to_string());
     }
@@ -219,7 +229,9 @@ fn reject_if_others_write(file: Option<&Metadata>, around: &[Metadata]) -> Resul
     let in_shared = around.first().and_then(other_writer).is_some();
     let own = rustix::process::geteuid().as_raw();
     match file {
-        Some(file) if in_shared && file.uid() != own => Err(OtherWriter::Owner.to_string()),
+        Some(file) if in_shared && file.metadata().uid() != own => {
+            Err(OtherWriter::Owner.to_string())
+        }
         _ => Ok(()),
     }
 }

@@ -3,7 +3,7 @@
 use crate::args::Skills;
 use crate::failure::{Failure, NOT_FOUND, REFUSED, plain};
 use crate::list::printable;
-use skillrun::ownership::{OtherWriter, other_replacer, other_writer};
+use skillrun::ownership::{OtherWriter, Ownership, other_replacer, other_writer};
 use skillrun::policy::{PolicyFile, Trust, TrustedPolicies};
 use skillrun::skill::Library;
 use skillrun::{Approvals, AuditLog, Host, Policy, Settings};
@@ -154,21 +154,29 @@ fn reject_inside_own_dirs<'a>(
     Ok(())
 }
 
-/// Refuses a file in skillrun's own directories: events appended to the audit log or the policy would damage it.
-pub(crate) fn reject_own_file(what: &str, path: &Path) -> Result<(), Failure> {
+/// Refuses a file in skillrun's own directories, a policy and a `SKILL.md`: events appended there would damage it, or
+/// would be read as instructions.
+pub(crate) fn reject_own_file(what: &str, path: &Path, policy: &Policy) -> Result<(), Failure> {
     let state = audit_log()?.parent().map(Path::to_owned);
     let own = [Some(config()?), state, Some(cache()?)];
-    match own.iter().flatten().find(|own| is_inside(path, own)) {
-        None => Ok(()),
-        Some(own) => Err(refused(
-            format!(
-                "{what} file `{}` is inside `{}`, a protected path",
-                shown(path),
-                shown(own)
-            ),
-            "choose a file in another directory",
-        )),
-    }
+    let real = path.canonicalize().ok();
+    let has_name = |name: &str| {
+        let names = [Some(path), real.as_deref()].into_iter().flatten();
+        let mut names = names.filter_map(Path::file_name);
+        names.any(|found| found.eq_ignore_ascii_case(name))
+    };
+    let in_use = policy.source().and_then(|path| path.canonicalize().ok());
+    let why = if let Some(own) = own.iter().flatten().find(|own| is_inside(path, own)) {
+        format!("is inside `{}`, a protected path", shown(own))
+    } else if has_name(POLICY) || real.is_some() && real == in_use {
+        "is a policy".to_owned()
+    } else if has_name("SKILL.md") {
+        "is the text of a skill".to_owned()
+    } else {
+        return Ok(());
+    };
+    let message = format!("{what} file `{}` {why}", shown(path));
+    Err(refused(message, "choose a file in another directory"))
 }
 
 /// Refuses a directory of skillrun that other users may write: they could approve, trust and rewrite the audit log in the
@@ -179,7 +187,7 @@ pub(crate) fn reject_shared(folder: &Path) -> Result<(), Failure> {
         return Ok(());
     };
     // Here a sticky bit does not help: other users could add records.
-    let own = real.metadata().ok().and_then(|meta| other_writer(&meta));
+    let own = Ownership::at(&real).ok().and_then(|own| other_writer(&own));
     let own = own.map(|other| SharedPath {
         why: other.to_string(),
         other,
@@ -404,7 +412,7 @@ impl SharedPath {
 fn shared_path_of(file: &Path) -> Option<SharedPath> {
     let real = file.canonicalize().ok()?;
     // A path whose metadata we cannot read is not readable either.
-    let other = |path: &Path| other_replacer(&path.metadata().ok()?);
+    let other = |path: &Path| other_replacer(&Ownership::at(path).ok()?);
     if let Some(other) = other(&real) {
         return Some(SharedPath {
             why: other.to_string(),

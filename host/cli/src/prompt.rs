@@ -3,7 +3,7 @@
 use crate::args::{Prompt, PromptFormat};
 use crate::failure::{Failure, print_message};
 use crate::list::printable;
-use crate::{find, output, paths};
+use crate::{agent, find, output, paths};
 use serde_json::json;
 use skillrun::Skill;
 use skillrun_skill::document_folder;
@@ -20,7 +20,9 @@ pub(crate) fn prompt(args: &Prompt) -> Result<u8, Failure> {
     for wanted in &args.skill {
         let path = document_folder(Path::new(wanted));
         let wanted = path.to_str().unwrap_or(wanted);
-        skills.push(find::find(&args.skills.folders, wanted, false)?.skill);
+        let found = find::find(&args.skills.folders, wanted)?;
+        agent::warn_about_choice(&found, false, false);
+        skills.push(found.skill);
     }
     if args.skill.is_empty() {
         let (found, skipped) = library.list();

@@ -30,11 +30,11 @@ const MAX_LISTED: usize = 20;
 
 /// Runs the script and returns the process's exit code.
 pub(crate) fn run(args: Run) -> Result<u8, Failure> {
-    let find = match args.allow.is_empty() {
-        true => find::find_or_folder,
-        false => find::find,
-    };
-    let found = find(&args.skills.folders, &args.skill, args.quiet)?;
+    let (found, is_folder) = find::find_or_folder(&args.skills.folders, &args.skill)?;
+    agent::warn_about_choice(&found, args.quiet, grants_something(&args));
+    if is_folder && grants_something(&args) {
+        return Err(find::reject_folder(&args.skill));
+    }
     let script = match &args.script {
         Some(script) => script.clone(),
         None => only_script(&args.skill, &found.skill)?,
@@ -48,6 +48,13 @@ pub(crate) fn run(args: Run) -> Result<u8, Failure> {
     let policy = policy.map_err(|failure| agent::recorded(failure, &script))?;
     let wanted = request(&args, policy, &found.skill, &script);
     let (policy, request) = wanted.map_err(|failure| agent::recorded(failure, &script))?;
+    if is_folder {
+        // The policy may grant something to every skill.
+        if !request.grants.is_empty() || !request.env.is_empty() {
+            return Err(find::reject_folder(&args.skill));
+        }
+        find::note_folder(&args.skill);
+    }
     let mut writable = agent::writable_by(&request.grants);
     writable.extend(request.workspace.clone());
     let host = paths::host_protecting(&policy, &args.skills, &writable, Vec::new());
@@ -101,6 +108,11 @@ pub(crate) fn run(args: Run) -> Result<u8, Failure> {
     // A thread may still be blocked reading stdin. The process must not wait for it.
     runtime.shutdown_background();
     printed
+}
+
+/// Whether the command line gives the script anything beyond its skill.
+fn grants_something(args: &Run) -> bool {
+    !args.allow.is_empty() || !args.env.is_empty() || args.workspace.is_some()
 }
 
 /// The script of a skill that has only one.
@@ -227,6 +239,11 @@ fn request(
     if args.fuel.is_some() && native {
         let message = "--fuel limits only scripts in the sandbox, and this one runs natively";
         return Err(Failure::host(message).hint("limit its time instead: --timeout"));
+    }
+    if limits.fuel.is_some() && native && !args.quiet {
+        let text =
+            "`fuel` of the policy limits only scripts in the sandbox, and this one runs natively";
+        print_message("warning", text);
     }
     limits.fuel = args.fuel.or(limits.fuel);
     limits.check().map_err(limit)?;

@@ -3,13 +3,17 @@
 use crate::args::Show;
 use crate::failure::{Failure, print_message};
 use crate::list::{budget, columns, one_line, printable, wrapped};
-use crate::{find, output};
+use crate::{agent, find, output};
 use serde_json::json;
 use skillrun::Skill;
 use std::io::Write as _;
 
 pub(crate) fn show(args: &Show) -> Result<u8, Failure> {
-    let found = find::find_or_folder(&args.skills.folders, &args.skill, false)?;
+    let (found, is_folder) = find::find_or_folder(&args.skills.folders, &args.skill)?;
+    agent::warn_about_choice(&found, false, false);
+    if is_folder {
+        find::note_folder(&args.skill);
+    }
     let skill = &found.skill;
     if args.json {
         writeln!(output::json(), "{}", as_json(skill))?;

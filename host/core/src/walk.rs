@@ -9,6 +9,7 @@
 //! A walk opens nothing for reading or writing (`O_PATH`), so it neither blocks on a FIFO nor touches a device.
 
 use crate::files::{real_path, show};
+use crate::ownership::Ownership;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2, readlinkat};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
@@ -184,8 +185,13 @@ impl Walked {
         real_path(&self.handle)
     }
 
-    /// The metadata of its parent directories, the innermost first, up to `/`.
-    pub fn parents(&self) -> io::Result<Vec<Metadata>> {
+    /// Who may write it.
+    pub fn ownership(&self) -> io::Result<Ownership> {
+        Ownership::of(&self.handle)
+    }
+
+    /// Its parent directories, the innermost first, up to `/`.
+    pub fn parents(&self) -> io::Result<Vec<Ownership>> {
         match &self.found {
             Some((folder, _)) => self_and_parents(folder),
             None => self_and_parents(open_folder(&self.handle, "..")?),
@@ -202,15 +208,15 @@ impl Walked {
     }
 }
 
-/// The metadata of a directory and of its parents, the innermost first, up to `/`.
-pub fn self_and_parents(folder: impl AsFd) -> io::Result<Vec<Metadata>> {
-    let id = |metadata: &Metadata| (metadata.dev(), metadata.ino());
-    let root = id(&metadata(open_folder(CWD, "/")?)?);
+/// A directory and its parents, the innermost first, up to `/`.
+pub fn self_and_parents(folder: impl AsFd) -> io::Result<Vec<Ownership>> {
+    let id = |folder: &Ownership| (folder.metadata().dev(), folder.metadata().ino());
+    let root = id(&Ownership::of(open_folder(CWD, "/")?)?);
     let mut folder = folder.as_fd().try_clone_to_owned()?;
-    let mut all = vec![metadata(&folder)?];
+    let mut all = vec![Ownership::of(&folder)?];
     loop {
         let above = open_folder(&folder, "..")?;
-        let next = metadata(&above)?;
+        let next = Ownership::of(&above)?;
         // The parent of `/` is `/`. A directory mounted inside itself also equals its parent, so compare with `/`.
         if id(&next) == root && all.last().map(id) == Some(root) {
             return Ok(all);
@@ -280,7 +286,8 @@ fn is_system_link(folder: &OwnedFd, link: &Metadata) -> bool {
     else {
         return false;
     };
-    let folders = folders.iter().map(|folder| (folder.uid(), folder.mode()));
+    let folders = folders.iter().map(Ownership::metadata);
+    let folders = folders.map(|folder| (folder.uid(), folder.mode()));
     let own = rustix::process::geteuid().as_raw();
     is_trusted(own, link.uid(), folders, &path)
 }
@@ -557,7 +564,7 @@ mod tests {
             .parents()
             .unwrap()
             .iter()
-            .map(|folder| folder.ino())
+            .map(|folder| folder.metadata().ino())
             .collect();
         let wanted: Vec<u64> = top
             .join("a")

@@ -7,6 +7,7 @@
 //! Schema version 1 joined grants with newlines, and a path may contain one, so two lines may be one grant. From such a
 //! file only the approvals with at most one line are kept; the others have to be approved again.
 
+use super::question::Answer;
 use crate::content::FileHashes;
 use crate::error::Error;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, params};
@@ -78,13 +79,41 @@ fn migrate_v1(connection: &Connection) -> rusqlite::Result<()> {
 
 /// Fails if the file is damaged: a migration must not rewrite what it cannot read.
 fn check_integrity(connection: &Connection) -> rusqlite::Result<()> {
-    let result: String = connection.pragma_query_value(None, "quick_check", |row| row.get(0))?;
+    // Unlike `quick_check`, this compares the index with the table. It reads the whole file, but only once, before a
+    // migration, and the file is small.
+    let result: String =
+        connection.pragma_query_value(None, "integrity_check", |row| row.get(0))?;
     match result.as_str() {
         "ok" => Ok(()),
-        _ => Err(rusqlite::Error::SqliteFailure(
-            rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT),
-            None,
-        )),
+        _ => Err(corrupt()),
+    }
+}
+
+fn corrupt() -> rusqlite::Error {
+    rusqlite::Error::SqliteFailure(
+        rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT),
+        None,
+    )
+}
+
+/// The columns of the table, with what SQLite reports about them: name, type, and whether it is hidden or generated.
+const COLUMNS: &str = "id INTEGER 0,tenant TEXT 0,skill TEXT 0,script TEXT 0,content TEXT 0,grants TEXT 0,\
+                       files TEXT 0,source BLOB 0,answer TEXT 0,time TEXT 0";
+
+/// Fails unless the approvals are rows of a table with the columns above. A view, a virtual table, a generated column or
+/// a trigger computes approvals that nobody gave.
+fn check_schema(connection: &Connection) -> rusqlite::Result<()> {
+    let (tables, others, columns): (i64, i64, Option<String>) = connection.query_row(
+        "SELECT
+            (SELECT count(*) FROM sqlite_schema WHERE name = 'approval' AND type = 'table' AND rootpage > 0),
+            (SELECT count(*) FROM sqlite_schema WHERE type NOT IN ('table', 'index')),
+            (SELECT group_concat(name || ' ' || type || ' ' || hidden, ',') FROM pragma_table_xinfo('approval'))",
+        [],
+        |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+    )?;
+    match (tables, others, columns.as_deref()) {
+        (1, 0, Some(COLUMNS)) => Ok(()),
+        _ => Err(corrupt()),
     }
 }
 
@@ -141,22 +170,37 @@ pub(super) struct Store(pub(super) PathBuf);
 
 impl Store {
     pub(super) fn contains(&self, key: &Key<'_>) -> Result<bool, Error> {
+        let wanted = [
+            key.tenant,
+            key.skill,
+            key.script.as_ref(),
+            key.content,
+            key.grants,
+        ];
         self.read(false, |connection| {
+            // The index only says which row to read. SQLite would take the values of indexed columns from the index, so a
+            // damaged one could approve what its row does not say, and what `list` and `revoke` do not show. With NOT
+            // INDEXED the row is found by its id, and every value comes from the table.
             let found = connection.query_row(
-                // The answer is in no index, so the row itself is read: an index alone would approve although the
-                // table is damaged, and `list` and `revoke` would not show it.
-                "SELECT answer FROM approval WHERE tenant = ?1 AND skill = ?2 AND script = ?3
-                 AND content = ?4 AND grants = ?5",
-                params![
-                    key.tenant,
-                    key.skill,
-                    key.script.as_ref(),
-                    key.content,
-                    key.grants
-                ],
-                |row| row.get::<_, String>(0),
+                "SELECT tenant, skill, script, content, grants, answer FROM approval NOT INDEXED
+                 WHERE id = (SELECT id FROM approval WHERE tenant = ?1 AND skill = ?2 AND script = ?3
+                 AND content = ?4 AND grants = ?5)",
+                wanted,
+                |row| {
+                    let mut is_wanted = true;
+                    for (index, wanted) in wanted.into_iter().enumerate() {
+                        is_wanted &= row.get_ref(index)?.as_str()? == wanted;
+                    }
+                    let answer = row.get_ref(wanted.len())?.as_str()?;
+                    let yes = [Answer::YesOnce, Answer::YesInSession];
+                    Ok(is_wanted && yes.iter().any(|yes| yes.word() == answer))
+                },
             );
-            found.optional().map(|found| found.is_some())
+            match found.optional()? {
+                None => Ok(false),
+                Some(true) => Ok(true),
+                Some(false) => Err(corrupt()),
+            }
         })
     }
 
@@ -323,7 +367,10 @@ impl Store {
             connection.execute_batch("COMMIT").map_err(failed)?;
         }
         match version().map_err(failed)? {
-            VERSION => Ok(connection),
+            VERSION => {
+                check_schema(&connection).map_err(failed)?;
+                Ok(connection)
+            }
             newer => Err(self.broken(
                 format!(
                     "it has schema version {newer}, which this version of skillrun does not support"
@@ -426,6 +473,95 @@ mod tests {
         file.write_all_at(&bytes, u64::from((root - 1) * page))
             .unwrap();
         assert!(store.contains(&key).is_err());
+    }
+
+    /// A database with one approval, and the key of it.
+    fn store_of_one(folder: &Path) -> (Store, Key<'static>) {
+        let store = Store(folder.join("approvals.db"));
+        let key = Key {
+            tenant: "",
+            skill: "s",
+            script: "a".into(),
+            content: "c",
+            grants: "[]",
+        };
+        store
+            .add(&key, &FileHashes::default(), None, Answer::YesOnce.word())
+            .unwrap();
+        (store, key)
+    }
+
+    #[test]
+    fn an_index_approves_nothing_that_its_row_does_not_say() {
+        let values = ["tenant-1", "skill-1", "script-1", "content-1", "grants-1"];
+        for value in values {
+            let folder = tempfile::tempdir().unwrap();
+            let store = Store(folder.path().join("approvals.db"));
+            let [tenant, skill, script, content, grants] = values;
+            let key = Key {
+                tenant,
+                skill,
+                script: script.into(),
+                content,
+                grants,
+            };
+            let yes = Answer::YesOnce.word();
+            store.add(&key, &FileHashes::default(), None, yes).unwrap();
+            assert!(store.contains(&key).unwrap());
+            // Change the value in the page of the table. The page of the index keeps it.
+            let connection = Connection::open(&store.0).unwrap();
+            let root = "SELECT rootpage FROM sqlite_schema WHERE name = 'approval'";
+            let root: u32 = connection.query_row(root, [], |row| row.get(0)).unwrap();
+            let size = connection.pragma_query_value(None, "page_size", |row| row.get(0));
+            let size: u32 = size.unwrap();
+            let (root, size) = (root as usize, size as usize);
+            drop(connection);
+            let mut bytes = fs::read(&store.0).unwrap();
+            let page = &mut bytes[(root - 1) * size..root * size];
+            let at = page
+                .windows(value.len())
+                .position(|w| w == value.as_bytes());
+            page[at.unwrap() + value.len() - 1] = b'2';
+            fs::write(&store.0, bytes).unwrap();
+            let why = store.contains(&key).unwrap_err().to_string();
+            assert!(why.contains("it is damaged"), "{value}: {why}");
+        }
+    }
+
+    #[test]
+    fn only_a_known_yes_in_a_table_of_our_own_approves() {
+        let changed = |sql: &str| {
+            let folder = tempfile::tempdir().unwrap();
+            let (store, key) = store_of_one(folder.path());
+            let connection = Connection::open(&store.0).unwrap();
+            connection.execute_batch(sql).unwrap();
+            drop(connection);
+            store.contains(&key).map_err(|error| error.to_string())
+        };
+        assert_eq!(changed(""), Ok(true));
+        assert_eq!(
+            changed("UPDATE approval SET answer = 'yes_in_session'"),
+            Ok(true)
+        );
+        assert_eq!(changed("UPDATE approval SET skill = 'other'"), Ok(false));
+        let view = "ALTER TABLE approval RENAME TO was; CREATE VIEW approval AS SELECT * FROM was";
+        let generated = "DROP TABLE approval;
+             CREATE TABLE approval (id INTEGER PRIMARY KEY, tenant TEXT, skill TEXT, script TEXT, content TEXT,
+                grants TEXT, files TEXT, source BLOB, answer TEXT AS ('yes_once'), time TEXT);
+             INSERT INTO approval (tenant, skill, script, content, grants) VALUES ('', 's', 'a', 'c', '[]')";
+        for sql in [
+            "UPDATE approval SET answer = 'no'",
+            "UPDATE approval SET answer = ''",
+            "UPDATE approval SET answer = 'YES_ONCE'",
+            "ALTER TABLE approval ADD COLUMN more TEXT",
+            "CREATE TRIGGER again AFTER DELETE ON approval BEGIN SELECT 1; END",
+            "CREATE VIEW more AS SELECT 1",
+            view,
+            generated,
+        ] {
+            let why = changed(sql).unwrap_err();
+            assert!(why.contains("it is damaged"), "{sql}: {why}");
+        }
     }
 
     #[test]

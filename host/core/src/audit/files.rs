@@ -2,6 +2,7 @@
 //!
 //! For `audit.jsonl` these are `audit.head`, `audit.lock` and the parts `audit-<number of the first line>.jsonl`.
 
+use crate::ownership::{Ownership, other_writer};
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
@@ -154,17 +155,18 @@ fn open_own(options: &mut OpenOptions, path: &Path, mode: u32) -> io::Result<Fil
         }
         _ => error,
     })?;
-    match why_not_own(&file.metadata()?) {
+    match why_not_own(&Ownership::of(&file)?) {
         Some(why) => Err(io::Error::other(why)),
         None => Ok(file),
     }
 }
 
 /// Why a file is not a regular one that only we can write, by this name only.
-fn why_not_own(meta: &Metadata) -> Option<String> {
+fn why_not_own(found: &Ownership) -> Option<String> {
+    let meta = found.metadata();
     if !meta.is_file() {
         Some("it is not a regular file".to_owned())
-    } else if let Some(other) = crate::ownership::other_writer(meta) {
+    } else if let Some(other) = other_writer(found) {
         Some(format!("it {other}"))
     } else if meta.nlink() > 1 {
         Some("it has more than one hard link".to_owned())
@@ -228,10 +230,11 @@ impl KeptFile {
 
     /// The length of the open file, if [`KeptFile::is_current`].
     fn length(&self) -> Option<u64> {
-        let (_, kept) = self.kept.as_ref()?;
+        let (file, kept) = self.kept.as_ref()?;
         // Like `O_NOFOLLOW`: a link is another file.
         let meta = self.path.symlink_metadata().ok()?;
-        (id(&meta) == *kept && why_not_own(&meta).is_none()).then_some(meta.len())
+        let own = Ownership::of(file).ok()?;
+        (id(&meta) == *kept && why_not_own(&own).is_none()).then_some(meta.len())
     }
 
     pub(super) fn close(&mut self) {

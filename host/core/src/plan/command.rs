@@ -4,6 +4,7 @@ use super::script::MAX_SCRIPT_BYTES;
 use super::{CheckedCommand, CommandScript};
 use crate::files::{self, plain, show};
 use crate::grant::Grant;
+use crate::ownership::{Ownership, other_writer};
 use crate::policy::EffectiveRules;
 use crate::programs::{self, PATH};
 use crate::refusal::{Check, Refusal};
@@ -19,6 +20,9 @@ use std::path::Path;
 
 /// How much of a file the kernel reads to find its interpreter, `#!` included.
 const MAX_SHEBANG_BYTES: usize = 256;
+
+/// The most interpreters of interpreters that the kernel follows (`exec_binprm` in `fs/exec.c`).
+const MAX_INTERPRETERS: usize = 5;
 
 /// The grant that a command needs. Before it is granted, nothing reveals whether the command is installed.
 pub(super) fn check_granted(rules: &EffectiveRules<'_>, name: &str) -> Result<Grant, Refusal> {
@@ -64,7 +68,7 @@ pub(super) fn find(name: &str, tier: Tier) -> Result<(CheckedCommand, String), R
         return Err(missing());
     }
     // The handle stays on this file, but any user who may write the file can still change its bytes.
-    if crate::ownership::other_writer(&meta).is_some() {
+    if other_writer(&Ownership::of(&file).map_err(failed)?).is_some() {
         return Err(changeable(name, &show(&real.display().to_string())));
     }
     let script = script(&file, meta.len()).map_err(|why| fail(&why))?;
@@ -74,15 +78,7 @@ pub(super) fn find(name: &str, tier: Tier) -> Result<(CheckedCommand, String), R
         None => hash(&file).map_err(failed)?,
     };
     if let Some(script) = &script {
-        let interpreter = show(&script.interpreter.display().to_string());
-        if !skillrun_confine::is_shown(&script.interpreter) {
-            let why = format!("its interpreter `{interpreter}` is not available");
-            return Err(fail(&why));
-        }
-        let meta = script.interpreter.metadata().map_err(failed)?;
-        if crate::ownership::other_writer(&meta).is_some() {
-            return Err(changeable(name, &interpreter));
-        }
+        check_interpreters(name, &script.interpreter, script.argument.as_deref())?;
     }
     let command = CheckedCommand {
         name: name.to_owned(),
@@ -94,7 +90,82 @@ pub(super) fn find(name: &str, tier: Tier) -> Result<(CheckedCommand, String), R
     Ok((command, hash))
 }
 
-/// The refusal of a command if other users can change it, or the interpreter that its first line names.
+/// Checks every program that the first line of a script starts: the interpreter, the program that `env` would find, and
+/// the interpreters of those that are scripts themselves.
+fn check_interpreters(
+    name: &str,
+    interpreter: &Path,
+    argument: Option<&OsStr>,
+) -> Result<(), Refusal> {
+    let fail = |why: &str| {
+        let message = format!("the command `{name}`: {why}");
+        Refusal::new(Check::Runtime, message)
+    };
+    let failed = |error: io::Error| fail(&plain(&error));
+    let mut next = Some((interpreter.to_owned(), argument.map(OsStr::to_owned)));
+    for _ in 0..MAX_INTERPRETERS {
+        let Some((path, argument)) = next.take() else {
+            return Ok(());
+        };
+        let shown = show(&path.display().to_string());
+        let unavailable = || fail(&format!("its interpreter `{shown}` is not available"));
+        let real = path.canonicalize().map_err(|_| unavailable())?;
+        if !skillrun_confine::is_shown(&real) || !real.is_file() {
+            return Err(unavailable());
+        }
+        let file = File::open(&real).map_err(failed)?;
+        if other_writer(&Ownership::of(&file).map_err(failed)?).is_some() {
+            return Err(changeable(name, &shown));
+        }
+        if [&path, &real].iter().any(|path| path.ends_with("env")) {
+            let program = argument.as_deref().and_then(env_program);
+            let program = program.ok_or_else(|| {
+                fail("its first line uses `env` in a way that skillrun does not check")
+                    .hint("write `#!/usr/bin/env NAME` or `#!/usr/bin/env -S NAME ARGUMENTS`")
+            })?;
+            let found = programs::find(&[&program]).ok_or_else(|| {
+                let program = show(&program);
+                fail(&format!("its interpreter `{program}` is not available"))
+            })?;
+            next = Some((found, None));
+            continue;
+        }
+        let mut start = Vec::new();
+        let read = file.take(MAX_SHEBANG_BYTES as u64).read_to_end(&mut start);
+        read.map_err(failed)?;
+        next = shebang(&start).map(|(interpreter, argument)| {
+            let owned = |bytes: &[u8]| OsStr::from_bytes(bytes).to_owned();
+            (owned(interpreter).into(), argument.map(owned))
+        });
+    }
+    match next {
+        None => Ok(()),
+        Some(_) => Err(fail(
+            "its interpreter is a script, and so is that one's, too many times",
+        )),
+    }
+}
+
+/// The name of the program that `env` starts, from the one argument that the kernel passes to it. `None` for everything
+/// that is more than a name, or `-S` with variables, a name and arguments: options, quotes and other PATHs.
+fn env_program(argument: &OsStr) -> Option<String> {
+    let argument = argument.to_str()?;
+    let split = ["-S", "--split-string="];
+    let words = match split.iter().find_map(|split| argument.strip_prefix(split)) {
+        Some(words) if words.contains(['\\', '\'', '"', '$', '#']) => return None,
+        Some(words) => words,
+        None if argument.contains([' ', '\t', '=']) => return None,
+        None => argument,
+    };
+    let is_variable = |word: &&str| word.contains('=') && !word.starts_with("PATH=");
+    let name = words
+        .split_ascii_whitespace()
+        .find(|word| !is_variable(word))?;
+    let is_name = !name.starts_with('-') && !name.contains(['/', '=']) && name != "env";
+    is_name.then(|| name.to_owned())
+}
+
+/// The refusal of a command if other users can change it, or an interpreter that it starts.
 fn changeable(name: &str, file: &str) -> Refusal {
     let message = format!("the command `{name}`: other users can change `{file}`");
     Refusal::new(Check::Permission, message)
@@ -201,6 +272,33 @@ mod tests {
             (b"#!/bin/sh -e\0x\n", Some((b"/bin/sh", Some(b"-e")))),
         ] {
             assert_eq!(shebang(source), expected);
+        }
+    }
+
+    #[test]
+    fn the_program_that_env_starts_is_found_in_its_argument() {
+        for (argument, program) in [
+            ("python3", Some("python3")),
+            ("-S python3 -u", Some("python3")),
+            ("-Snode --flag=1", Some("node")),
+            ("--split-string=sh -e", Some("sh")),
+            ("-S LANG=C A=b perl -w", Some("perl")),
+            ("-S PATH=/tmp python3", None),
+            ("-S -i python3", None),
+            ("-i", None),
+            ("-vS python3", None),
+            ("python3 -u", None),
+            ("PATH=/tmp", None),
+            ("-S", None),
+            ("-S env python3", None),
+            ("-S 'python3'", None),
+            ("-S ${NAME}", None),
+            ("-S py\\_thon", None),
+            ("/tmp/python3", None),
+            ("./python3", None),
+        ] {
+            let found = env_program(OsStr::new(argument));
+            assert_eq!(found.as_deref(), program, "{argument}");
         }
     }
 

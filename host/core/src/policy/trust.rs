@@ -7,7 +7,7 @@
 
 use super::PolicyFile;
 use crate::files::{plain, show};
-use crate::ownership::{OtherWriter, other_writer};
+use crate::ownership::{OtherWriter, Ownership, other_writer};
 use crate::text::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -181,15 +181,15 @@ impl TrustedPolicies {
             .into_iter()
             .chain([&*self.directory])
         {
-            let meta = match fs::symlink_metadata(directory) {
-                Ok(meta) => meta,
+            let found = match Ownership::at(directory) {
+                Ok(found) => found,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
                 Err(error) => return Err(TrustError::io(directory, &error)),
             };
-            if !meta.is_dir() {
+            if !found.metadata().is_dir() {
                 return Err(TrustError::new(directory, "it is not a directory"));
             }
-            if let Some(other) = other_writer(&meta) {
+            if let Some(other) = other_writer(&found) {
                 let hint = match other {
                     OtherWriter::Owner => None,
                     OtherWriter::Mode => Some(format!("run `chmod go-w {}`", shown(directory))),
@@ -216,8 +216,8 @@ impl TrustedPolicies {
             .read(true)
             .custom_flags(flags)
             .open(record)?;
-        let meta = file.metadata()?;
-        if !meta.is_file() || other_writer(&meta).is_some() {
+        let found = Ownership::of(&file)?;
+        if !found.metadata().is_file() || other_writer(&found).is_some() {
             return Err(io::Error::other(
                 "it is not a file that only its owner may write",
             ));

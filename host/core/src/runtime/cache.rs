@@ -2,11 +2,19 @@
 //!
 //! Compiling takes seconds, mapping the result a millisecond. What is mapped runs as native code
 //! with all rights of this process. So a file is trusted only if no other user could have written it
-//! and its content has not changed. Each file has a checksum file beside it with its SHA-256 and its
-//! metadata (inode, size, times) from the moment it was finished. The metadata are compared on each
-//! load; only if they differ is the content hashed again. Hashing each time would cost more than
+//! and its content has not changed. Each file has a checksum file beside it with its name, its SHA-256
+//! and its metadata (inode, size, times) from the moment it was finished. The metadata are compared on
+//! each load; only if they differ is the content hashed again. Hashing each time would cost more than
 //! everything else in a start, and a write through the file system cannot leave `ctime` as it was.
+//!
+//! A directory that others could write is replaced by a new one. The rejected alternative is to empty it
+//! and then to close it: others can add files meanwhile, and what cannot be removed would be trusted later.
+//!
+//! If others could replace the directory itself, because they may write one around it, nothing is loaded
+//! or stored: the guest is compiled in memory, with a warning. The state and configuration directories
+//! are refused in that case. The cache is not, because a run needs no cache to be safe.
 
+use crate::ownership::{Ownership, other_replacer};
 use crate::text::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -44,6 +52,8 @@ struct Stamp {
 /// What the checksum file of a compiled guest contains.
 #[derive(Debug, Serialize, Deserialize)]
 struct Checksum {
+    /// The name of the entry. The files of one guest under the name of another are not loaded.
+    name: String,
     sha256: String,
     stamp: Stamp,
 }
@@ -77,25 +87,77 @@ impl Cache {
         Entry { cache: self, name }
     }
 
-    /// Creates the directory, or checks that it belongs to this user and closes it to others. If others could write in
-    /// it, nothing in it is kept: they could have replaced a compiled guest and its checksum.
-    pub(crate) fn secure(&self) -> io::Result<()> {
+    /// Creates the directory if it is missing.
+    pub(crate) fn create(&self) -> io::Result<()> {
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
-            .create(&self.folder)?;
-        let meta = fs::symlink_metadata(&self.folder)?;
-        if !meta.is_dir() || meta.uid() != rustix::process::geteuid().as_raw() {
-            return Err(io::Error::other(
-                "it is not a directory that belongs to this user",
-            ));
+            .create(&self.folder)
+    }
+
+    /// Creates the directory, or checks that it belongs to this user and closes it to others. If others could write in
+    /// it, it is replaced by a new one: they could have replaced a compiled guest and its checksum.
+    fn secure(&self) -> io::Result<()> {
+        self.create()?;
+        self.check_parents()?;
+        let folder = self.open_folder()?;
+        if is_closed_to_writers(&folder)? {
+            if folder.metadata()?.mode() & 0o077 != 0 {
+                folder.set_permissions(fs::Permissions::from_mode(0o700))?;
+            }
+            return Ok(());
         }
-        if meta.mode() & 0o077 != 0 {
-            fs::set_permissions(&self.folder, fs::Permissions::from_mode(0o700))?;
+        self.discard(&folder)?;
+        self.create()?;
+        match is_closed_to_writers(&self.open_folder()?)? {
+            true => Ok(()),
+            false => Err(io::Error::other("other users may write it")),
         }
-        if meta.mode() & 0o022 != 0 {
-            for entry in fs::read_dir(&self.folder)? {
-                fs::remove_file(entry?.path())?;
+    }
+
+    /// Moves the directory where no other user can reach it, then removes as much of it as possible. Other users may hold
+    /// it open, and own directories in it that we cannot remove.
+    fn discard(&self, folder: &File) -> io::Result<()> {
+        let around = self.folder.parent().unwrap_or(Path::new("."));
+        let private = tempfile::Builder::new()
+            .prefix(".skillrun-discarded-")
+            .permissions(fs::Permissions::from_mode(0o700))
+            .tempdir_in(around)?;
+        fs::rename(&self.folder, private.path().join("cache"))?;
+        // Nobody can add files while they are being removed.
+        folder.set_permissions(fs::Permissions::from_mode(0o700))?;
+        let _ = private.close();
+        Ok(())
+    }
+
+    /// Opens the directory, if it is one and belongs to this user.
+    fn open_folder(&self) -> io::Result<File> {
+        let not_ours = || io::Error::other("it is not a directory that belongs to this user");
+        let folder = open_nofollow(&self.folder).map_err(|error| match is_link(&error) {
+            true => not_ours(),
+            false => error,
+        })?;
+        let meta = folder.metadata()?;
+        match meta.is_dir() && meta.uid() == rustix::process::geteuid().as_raw() {
+            true => Ok(folder),
+            false => Err(not_ours()),
+        }
+    }
+
+    /// Fails if another user could replace the directory. As for the state directory, directories further up count only
+    /// as long as they are this user's: whoever may write above the home can replace everything that the user has.
+    fn check_parents(&self) -> io::Result<()> {
+        let real = self.folder.canonicalize()?;
+        for (index, around) in real.ancestors().skip(1).enumerate() {
+            let found = Ownership::at(around)?;
+            if index > 0 && found.metadata().uid() != rustix::process::geteuid().as_raw() {
+                break;
+            }
+            if let Some(other) = other_replacer(&found) {
+                let around = crate::files::show(&around.display().to_string());
+                return Err(io::Error::other(format!(
+                    "it is in `{around}`, which {other}"
+                )));
             }
         }
         Ok(())
@@ -156,12 +218,14 @@ impl Entry<'_> {
                 self.cache.sweep(&self.name);
                 let component = self.load(engine);
                 drop(lock);
-                component.map(|component| (component, None)).ok_or_else(|| {
-                    wasmtime::format_err!(
-                        "cannot load `{}` after writing it",
-                        self.path().display()
-                    )
-                })
+                match component {
+                    Some(component) => Ok((component, None)),
+                    // Another process may have discarded the directory meanwhile.
+                    None => {
+                        let error = io::Error::other("the file cannot be loaded after writing it");
+                        Ok((load_bytes(engine, &compiled)?, Some(error)))
+                    }
+                }
             }
             Err(error) => Ok((load_bytes(engine, &compiled)?, Some(error))),
         }
@@ -173,7 +237,12 @@ impl Entry<'_> {
             .create(true)
             .append(true)
             .mode(0o600)
-            .open(path)?;
+            .custom_flags(NOFOLLOW)
+            .open(&path)?;
+        if !file.metadata()?.is_file() {
+            let path = crate::files::show(&path.display().to_string());
+            return Err(io::Error::other(format!("`{path}` is not a regular file")));
+        }
         file.lock()?;
         Ok(file)
     }
@@ -181,6 +250,7 @@ impl Entry<'_> {
     fn store(&self, compiled: &[u8]) -> io::Result<()> {
         let file = self.write(&self.path(), compiled)?;
         let checksum = Checksum {
+            name: self.name.clone(),
             sha256: hex(&Sha256::digest(compiled)),
             stamp: Stamp::of(&file)?,
         };
@@ -201,17 +271,19 @@ impl Entry<'_> {
 
     /// Opens the compiled file; `None` if it is missing, another user could have written it, or it has changed.
     fn open(&self) -> Option<File> {
+        self.cache.check_parents().ok()?;
+        if !is_closed_to_writers(&self.cache.open_folder().ok()?).ok()? {
+            return None;
+        }
         let mut file = open_nofollow(&self.path()).ok()?;
         let meta = file.metadata().ok()?;
-        let folder = fs::symlink_metadata(&self.cache.folder).ok()?;
         let checksum_file = open_nofollow(&self.checksum_path()).ok()?;
         let checksum_meta = checksum_file.metadata().ok()?;
-        for meta in [&meta, &checksum_meta, &folder] {
-            if meta.uid() != rustix::process::geteuid().as_raw() || meta.mode() & 0o022 != 0 {
+        for (file, meta) in [(&file, &meta), (&checksum_file, &checksum_meta)] {
+            let is_ours = meta.uid() == rustix::process::geteuid().as_raw();
+            if !is_ours || !is_closed_to_writers(file).ok()? {
                 return None;
             }
-        }
-        for meta in [&meta, &checksum_meta] {
             if !meta.is_file() || meta.nlink() != 1 {
                 return None;
             }
@@ -219,6 +291,9 @@ impl Entry<'_> {
         let mut checksum = Vec::new();
         checksum_file.take(4096).read_to_end(&mut checksum).ok()?;
         let checksum: Checksum = serde_json::from_slice(&checksum).ok()?;
+        if checksum.name != self.name {
+            return None;
+        }
         let stamp = Stamp::of(&file).ok()?;
         if checksum.stamp == stamp {
             return Some(file);
@@ -235,12 +310,28 @@ impl Entry<'_> {
     }
 }
 
+/// Follows no link, and does not block on a FIFO.
+const NOFOLLOW: i32 = rustix::fs::OFlags::NOFOLLOW
+    .union(rustix::fs::OFlags::NONBLOCK)
+    .bits()
+    .cast_signed();
+
 fn open_nofollow(path: &Path) -> io::Result<File> {
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     OpenOptions::new()
         .read(true)
-        .custom_flags(flags.bits().cast_signed())
+        .custom_flags(NOFOLLOW)
         .open(path)
+}
+
+/// Whether a file was not opened because it is a link.
+fn is_link(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
+}
+
+/// Whether the mode lets no other user write a file or a directory. Unlike elsewhere, not even the user's own group may:
+/// nothing here is shared. So no access control list can let others write, either.
+fn is_closed_to_writers(file: &File) -> io::Result<bool> {
+    Ok(file.metadata()?.mode() & 0o022 == 0)
 }
 
 impl Stamp {
@@ -279,7 +370,7 @@ fn trusted(engine: &Engine, compiled: Compiled<'_>) -> wasmtime::Result<Componen
     // SAFETY: `deserialize*` trusts its input, so it must get only what this engine compiled. Bytes
     // come straight from `precompile_component`. A file comes from `Entry::open`: it and its directory
     // belong to this user and no other user may write them, and its content is what `Entry::store`
-    // wrote, by its metadata or by its hash. wasmtime itself refuses another version, other settings
+    // wrote for this guest, by its metadata or by its hash. wasmtime itself refuses another version, other settings
     // or another processor. No script can write there: the cache is a protected path in every mount.
     unsafe {
         match compiled {
@@ -293,17 +384,110 @@ fn trusted(engine: &Engine, compiled: Compiled<'_>) -> wasmtime::Result<Componen
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_directory_that_others_could_write_is_emptied_and_closed() {
-        for (mode, kept) in [(0o700, true), (0o755, true), (0o777, false), (0o720, false)] {
-            let folder = tempfile::tempdir().unwrap();
-            fs::write(folder.path().join("python.checksum"), "").unwrap();
-            fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode)).unwrap();
-            let cache = Cache::new(folder.path().to_owned());
-            cache.secure().unwrap();
-            let now = fs::metadata(folder.path()).unwrap().mode() & 0o777;
-            let exists = folder.path().join("python.checksum").exists();
-            assert_eq!((now, exists), (0o700, kept), "{mode:o}");
+    /// A directory `cache` of this mode, with files of a guest in it, inside a directory of its own.
+    fn cache_of_mode(mode: u32) -> (tempfile::TempDir, Cache) {
+        let around = tempfile::tempdir().unwrap();
+        let folder = around.path().join("cache");
+        fs::create_dir_all(folder.join("planted/deep")).unwrap();
+        for name in ["python.checksum", "a", "planted/z", "planted/deep/z"] {
+            fs::write(folder.join(name), "").unwrap();
         }
+        fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
+        (around, Cache::new(folder))
+    }
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().mode() & 0o777
+    }
+
+    #[test]
+    fn a_directory_that_others_could_write_is_replaced_by_a_closed_one() {
+        for (before, kept) in [(0o700, true), (0o755, true), (0o777, false), (0o720, false)] {
+            let (around, cache) = cache_of_mode(before);
+            // Another process with the directory open reaches the old one only.
+            let open = File::open(cache.folder()).unwrap();
+            let inode = open.metadata().unwrap().ino();
+            cache.secure().unwrap();
+            let exists = cache.folder().join("python.checksum").exists();
+            assert_eq!((mode(cache.folder()), exists), (0o700, kept), "{before:o}");
+            let same = fs::metadata(cache.folder()).unwrap().ino() == inode;
+            assert_eq!(same, kept, "{before:o}");
+            let left = fs::read_dir(around.path()).unwrap().count();
+            assert_eq!(left, 1, "{before:o}: nothing of the old one is left");
+        }
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_replaced_is_not_closed() {
+        let (_around, cache) = cache_of_mode(0o777);
+        // Without a place to move it to, it must stay recognizable as untrusted.
+        let missing = Cache::new(cache.folder().join("../gone/../cache"));
+        let folder = File::open(cache.folder()).unwrap();
+        assert!(missing.discard(&folder).is_err());
+        assert_eq!(mode(cache.folder()), 0o777);
+        assert!(cache.folder().join("python.checksum").exists());
+    }
+
+    #[test]
+    fn a_directory_that_others_could_replace_is_not_used() {
+        for (mode, used) in [(0o700, true), (0o755, true), (0o1777, true), (0o777, false)] {
+            let (around, cache) = cache_of_mode(0o700);
+            fs::set_permissions(around.path(), fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(cache.secure().is_ok(), used, "{mode:o}");
+            // The same further up.
+            let inner = Cache::new(cache.folder().join("planted/deep"));
+            assert_eq!(inner.secure().is_ok(), used, "{mode:o}");
+        }
+    }
+
+    #[test]
+    fn a_lock_is_a_regular_file_and_no_link_is_followed() {
+        let (around, cache) = cache_of_mode(0o700);
+        let lock = |name: &str| {
+            let name = name.to_owned();
+            let entry = Entry {
+                cache: &cache,
+                name,
+            };
+            entry.lock().map(drop)
+        };
+        let target = around.path().join("created");
+        std::os::unix::fs::symlink(&target, cache.folder().join("link.lock")).unwrap();
+        let error = lock("link").unwrap_err();
+        assert!(is_link(&error), "{error}");
+        assert!(!target.exists());
+        let fifo = cache.folder().join("fifo.lock");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, 0o600.into()).unwrap();
+        lock("fifo").unwrap_err();
+        // Somebody reads the FIFO, so that it can be opened for writing.
+        let reader = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(&fifo)
+            .unwrap();
+        let error = lock("fifo").unwrap_err();
+        assert!(
+            error.to_string().ends_with("is not a regular file"),
+            "{error}"
+        );
+        drop(reader);
+        lock("plain").unwrap();
+    }
+
+    #[test]
+    fn the_files_of_one_guest_are_not_loaded_under_the_name_of_another() {
+        let (_around, cache) = cache_of_mode(0o700);
+        let entry = |name: &str| Entry {
+            cache: &cache,
+            name: name.to_owned(),
+        };
+        let (python, javascript) = (entry("python-1"), entry("javascript-1"));
+        python.store(b"compiled").unwrap();
+        assert!(python.open().is_some());
+        fs::rename(python.path(), javascript.path()).unwrap();
+        fs::rename(python.checksum_path(), javascript.checksum_path()).unwrap();
+        assert!(javascript.open().is_none());
+        javascript.store(b"compiled").unwrap();
+        assert!(javascript.open().is_some());
     }
 }

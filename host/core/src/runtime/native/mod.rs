@@ -129,7 +129,7 @@ impl Native {
     fn mount_plan(&self, plan: &Plan, backend: Backend) -> Result<MountPlan, Error> {
         let mut mounts = MountPlan::new(plan, &self.protected);
         if backend == Backend::Namespaces && mounts.is_missing(self.cache.folder()) {
-            let made = self.cache.secure();
+            let made = self.cache.create();
             made.map_err(|error| Error::Sandbox(plain(&error)))?;
             mounts = MountPlan::new(plan, &self.protected);
         }
