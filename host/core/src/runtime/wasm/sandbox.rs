@@ -330,7 +330,9 @@ pub(super) struct Exit(pub(super) u8);
 fn add_mounts(plan: &Plan, protected: &[PathBuf], budget: &Budget) -> io::Result<Files> {
     let mut files = Files::new(plan.limits.open_files);
     files.knows_sockets = matches!(&plan.target, Checked::Script(script) if script.script.language() == Language::Python);
-    let protected = Arc::new(ProtectedPaths::of(plan, protected));
+    // Resolving them costs several system calls for each path, and most runs may write nothing.
+    let is_writable = plan.mounts().any(|mount| mount.writable);
+    let protected = is_writable.then(|| Arc::new(ProtectedPaths::of(plan, protected)));
     for mount in plan.mounts() {
         // A guest resolves a path in its innermost mount. A mount of a single file inside a directory that is
         // mounted as a whole would hide its siblings.
@@ -344,14 +346,15 @@ fn add_mounts(plan: &Plan, protected: &[PathBuf], budget: &Budget) -> io::Result
             writable,
             only,
         } = mount;
-        let overlaps = *writable && protected.overlaps(host);
+        let protected = protected.as_ref();
+        let overlapping = protected.filter(|protected| *writable && protected.overlaps(host));
         files.add_mount(
             dir.try_clone()?.into_std_file(),
             guest.clone(),
             *writable,
             only.clone(),
             budget.clone(),
-            overlaps.then(|| Arc::clone(&protected)),
+            overlapping.cloned(),
         );
     }
     Ok(files)
