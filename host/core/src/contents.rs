@@ -19,3 +19,21 @@ impl Contents {
         content
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_skill_is_hashed_once_for_all_of_its_scripts() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("SKILL.md"), "---\ndescription: d\n---\n").unwrap();
+        let skill = Skill::load(folder.path()).unwrap();
+        let mut contents = Contents::default();
+        let first = contents.of(&skill).unwrap();
+        std::fs::write(folder.path().join("new"), "").unwrap();
+        assert!(Arc::ptr_eq(&first, &contents.of(&skill).unwrap()));
+        // The next decision hashes it again.
+        assert_ne!(first.hash(), Contents::default().of(&skill).unwrap().hash());
+    }
+}
