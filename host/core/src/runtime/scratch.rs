@@ -66,7 +66,7 @@ pub(crate) fn empty_directory() -> io::Result<fs::File> {
 /// Makes private directories and removes them.
 pub(crate) struct Scratches {
     shared: Arc<Shared>,
-    /// The remover thread, started with the first directory; `None` if it could not be started.
+    /// The remover thread, started with the first run; `None` if it could not be started.
     remover: OnceLock<Option<JoinHandle<()>>>,
     clean_up_timeout: Duration,
 }
@@ -99,6 +99,9 @@ impl Scratches {
 
     /// A private directory for one run. It is made when it is first used.
     pub(crate) fn scratch(self: &Arc<Self>) -> Scratch {
+        // Also removes what killed processes left, whether or not this run uses its own.
+        self.remover
+            .get_or_init(|| self.start(&std::env::temp_dir()));
         Scratch {
             owner: Arc::clone(self),
             removal: Mutex::new(None),
@@ -115,7 +118,6 @@ impl Scratches {
                 .permissions(fs::Permissions::from_mode(0o700))
                 .tempdir()
                 .map(TempDir::keep)?;
-            self.remover.get_or_init(|| self.start(made.parent()?));
             // Another process may see it before it is locked and mistake it for an orphan.
             if let Some(removal) = Removal::lock(made)? {
                 return Ok(removal);
