@@ -54,10 +54,15 @@ pub(crate) fn empty_directory() -> io::Result<fs::File> {
     let empty = match EMPTY.get() {
         Some(empty) => empty,
         None => {
-            let made = tempfile::tempdir()?;
+            // Named like a scratch directory, so that a sweep removes what a killed process leaves here.
+            let mut made = tempfile::Builder::new();
+            let made = made.prefix(NAME).rand_bytes(RANDOM).tempdir()?;
             let opened = open(CWD, made.path())?;
-            made.close()?;
-            EMPTY.get_or_init(|| opened)
+            match made.close() {
+                // A sweep of another process was faster.
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => EMPTY.get_or_init(|| opened),
+            }
         }
     };
     Ok(empty.try_clone()?.into())
