@@ -51,21 +51,29 @@ const CLEAN_UP_TIMEOUT: Duration = Duration::from_secs(10);
 /// A directory that is empty and stays so: it has no name any more, so nothing can be created in it.
 pub(crate) fn empty_directory() -> io::Result<fs::File> {
     static EMPTY: OnceLock<OwnedFd> = OnceLock::new();
-    let empty = match EMPTY.get() {
-        Some(empty) => empty,
-        None => {
-            // Named like a scratch directory, so that a sweep removes what a killed process leaves here.
-            let mut made = tempfile::Builder::new();
-            let made = made.prefix(NAME).rand_bytes(RANDOM).tempdir()?;
-            let opened = open(CWD, made.path())?;
-            match made.close() {
-                // A sweep of another process was faster.
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => EMPTY.get_or_init(|| opened),
-            }
+    if let Some(empty) = EMPTY.get() {
+        return Ok(empty.try_clone()?.into());
+    }
+    for _ in 0..MAX_ATTEMPTS {
+        // Named like a scratch directory, so that a sweep removes what a killed process leaves here. The sweep of another
+        // process may also be faster than we are.
+        let made = tempfile::Builder::new()
+            .prefix(NAME)
+            .rand_bytes(RANDOM)
+            .tempdir()
+            .map(TempDir::keep)?;
+        let opened = open(CWD, &made);
+        match fs::remove_dir(&made) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
         }
-    };
-    Ok(empty.try_clone()?.into())
+        if let Ok(opened) = opened {
+            return Ok(EMPTY.get_or_init(|| opened).try_clone()?.into());
+        }
+    }
+    Err(io::Error::other(
+        "another process keeps deleting the scratch directory",
+    ))
 }
 
 /// Makes private directories and removes them.
