@@ -27,7 +27,7 @@ const MAX_MARKERS: u64 = 1000;
 /// Finds the markers in a text that arrives in pieces.
 ///
 /// ```
-/// use skillrun::{Expander, Piece};
+/// use skillrun::expand::{Expander, Piece};
 /// let mut expander = Expander::new(vec![]);
 /// let mut text = String::new();
 /// let mut pieces = expander.push(b"It is !{da");

@@ -66,6 +66,12 @@ struct Inner {
     running: Mutex<HashMap<String, Arc<Permit>>>,
 }
 
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.scratches.wait_for_ended();
+    }
+}
+
 /// A runtime and its slots.
 struct Registered {
     runtime: Arc<dyn Runtime>,

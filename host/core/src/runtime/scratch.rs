@@ -17,15 +17,18 @@ use rustix::fs::{
 use rustix::io::Errno;
 use std::ffi::{CStr, CString};
 use std::fs;
+use std::future::Future as _;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::thread::JoinHandle;
-use std::time::Duration;
+use std::task::{Context, Wake, Waker};
+use std::thread::{JoinHandle, Thread};
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tokio::sync::watch;
 
@@ -168,6 +171,33 @@ impl Scratches {
             false
         });
         failed
+    }
+}
+
+/// Lets a thread sleep until a future is ready.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+impl Scratches {
+    /// Waits until everything of the runs that have ended is freed and removed, at most as long as
+    /// [`Scratches::clean_up`]. Blocks the thread.
+    pub(crate) fn wait_for_ended(&self) {
+        let deadline = Instant::now() + self.clean_up_timeout;
+        let mut state = self.shared.state.subscribe();
+        let mut done = pin!(state.wait_for(|state| state.queued == 0));
+        let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+        let mut cx = Context::from_waker(&waker);
+        while done.as_mut().poll(&mut cx).is_pending() {
+            match deadline.checked_duration_since(Instant::now()) {
+                Some(left) => std::thread::park_timeout(left),
+                None => return,
+            }
+        }
     }
 }
 
@@ -669,7 +699,10 @@ mod tests {
         // Another process replaced it: what was made cannot be removed by its name.
         let top = ended.path().unwrap();
         fs::remove_dir(&top).unwrap();
+        let waiting = Arc::clone(&scratches);
+        let waits = std::thread::spawn(move || waiting.wait_for_ended());
         drop(ended);
+        waits.join().unwrap();
         assert_eq!(scratches.shared.state.borrow().queued, 0);
     }
 
