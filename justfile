@@ -16,6 +16,10 @@ test:
 bless:
     UPDATE=1 cargo test --release --test outside --test docs
 
+# Rewrite the listings of the public interface: api.txt of each library
+api:
+    python3 .ci/api.py --write
+
 # Build the book into target/book
 docs:
     "$(.ci/tool mdbook)" build
