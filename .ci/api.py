@@ -13,8 +13,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-# The version of the JSON that rustdoc 1.95 writes. Another version may have other fields: read what changed at
-# https://docs.rs/rustdoc-types before you change this number.
+# The version of the JSON that rustdoc 1.95 writes. Another version may have other fields: read what changed in the crate
+# `rustdoc-types` before you change this number.
 FORMAT_VERSION = 57
 # The libraries, and where their listings are.
 LISTED = {
