@@ -67,25 +67,25 @@ impl Stamp {
 impl Content {
     /// Hashes everything in a folder. Fails with the reason if it is too large or cannot be read.
     pub fn of_folder(root: &Dir) -> Result<Self, String> {
-        let settled = SystemTime::now().checked_sub(TIME_GRANULARITY);
-        let settled = settled.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        let settled = settled.map_or((0, 0), |time| {
+        let cutoff = SystemTime::now().checked_sub(TIME_GRANULARITY);
+        let cutoff = cutoff.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let cutoff = cutoff.map_or((0, 0), |time| {
             (time.as_secs().cast_signed(), i64::from(time.subsec_nanos()))
         });
         let mut walk = Walk::new(Depth::Hash);
         walk.top(root)?;
-        let all_settled = walk.stamps.values().all(|stamp| stamp.changed < settled);
+        let comparable = walk.stamps.values().all(|stamp| stamp.changed < cutoff);
         let files = FileHashes(walk.files);
         Ok(Self {
             hash: files.hash(),
             files,
-            stamps: all_settled.then_some(walk.stamps),
+            stamps: comparable.then_some(walk.stamps),
         })
     }
 
     /// A command of this machine.
     pub fn of_command(path: &Path, hash: &str) -> Self {
-        let files = FileHashes([(path.display().to_string(), hash.to_owned())].into());
+        let files = FileHashes([(key(path), hash.to_owned())].into());
         Self {
             hash: files.hash(),
             files,
@@ -114,14 +114,16 @@ impl Content {
     /// If the file system reports the same identities, sizes and times as before, the files are not read again. A
     /// program that has mapped a file into its memory could change it without changing its times, but it could as well
     /// wait until after this check.
-    pub fn is_current(&self, root: &Dir) -> bool {
+    ///
+    /// Fails with the reason if the folder cannot be read.
+    pub fn is_current(&self, root: &Dir) -> Result<bool, String> {
         if let Some(stamps) = &self.stamps {
             let mut walk = Walk::new(Depth::Stat);
             if walk.top(root).is_ok() && walk.stamps == *stamps {
-                return true;
+                return Ok(true);
             }
         }
-        Self::of_folder(root).is_ok_and(|now| now.hash == self.hash)
+        Ok(Self::of_folder(root)?.hash == self.hash)
     }
 }
 
@@ -418,20 +420,20 @@ mod tests {
             // Files that were just written may change again without another time.
             assert_eq!(content().stamps.is_some(), stamped);
             let before = content();
-            assert!(before.is_current(&dir));
+            assert_eq!(before.is_current(&dir), Ok(true));
             // Another size: within one tick of the clock, the times may stay the same.
             std::fs::write(at("d/a"), "22").unwrap();
-            assert!(!before.is_current(&dir));
+            assert_eq!(before.is_current(&dir), Ok(false));
             let before = content();
             std::fs::write(at("d/new"), "").unwrap();
-            assert!(!before.is_current(&dir));
+            assert_eq!(before.is_current(&dir), Ok(false));
             std::fs::remove_file(at("d/new")).unwrap();
             // The same bytes again are the same content, whatever the times say.
-            assert!(before.is_current(&dir));
+            assert_eq!(before.is_current(&dir), Ok(true));
             let before = content();
             std::fs::remove_file(at("link")).unwrap();
             std::os::unix::fs::symlink("elsewhere", at("link")).unwrap();
-            assert!(!before.is_current(&dir));
+            assert_eq!(before.is_current(&dir), Ok(false));
             std::fs::write(at("d/a"), "1").unwrap();
         }
     }
@@ -443,9 +445,9 @@ mod tests {
         let dir = Dir::open_ambient_dir(folder.path(), ambient_authority()).unwrap();
         let mut content = with_stamps(content(folder.path()), folder.path());
         content.hash = "no folder has this hash".to_owned();
-        assert!(content.is_current(&dir));
+        assert_eq!(content.is_current(&dir), Ok(true));
         content.stamps = None;
-        assert!(!content.is_current(&dir));
+        assert_eq!(content.is_current(&dir), Ok(false));
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub struct Approvals {
 }
 
 impl Clone for Approvals {
-    /// The same store, without the pending questions.
+    /// The same store, without the pending questions and without what was approved for sessions.
     fn clone(&self) -> Self {
         Self {
             store: self.store.clone(),
@@ -186,7 +186,7 @@ impl Approvals {
         mut group: Group,
         contents: &mut Contents,
     ) -> Result<AskResult, Error> {
-        let (session, when) = (session_key(&group.first), group.first.approval);
+        let (session, mode) = (session_key(&group.first), group.first.approval);
         // A skill that cannot be hashed as a whole could change while the question is pending. The changed skill would
         // then run with an approval for something else.
         let content = match content_of(&group.first, contents) {
@@ -202,7 +202,7 @@ impl Approvals {
         // The bytes that were read to run and those hashed here must be the same: the files may change in between.
         let matches = |plan: &Plan| match &plan.target {
             Checked::Script(script) => content.contains_file(&script.real, &plan.hash),
-            Checked::Command(_) => true,
+            Checked::Command(_) => plan.hash == group.first.hash,
         };
         if !group.iter().all(matches) {
             let why = "the skill changed while it was read".to_owned();
@@ -229,7 +229,7 @@ impl Approvals {
             for plan in group.iter() {
                 let grants = encoded_access(plan);
                 let key = key(plan, content.hash(), &grants);
-                if when == ApprovalMode::FirstRun && store.contains(&key)? {
+                if mode == ApprovalMode::FirstRun && store.contains(&key)? {
                     continue;
                 }
                 all = false;
@@ -242,7 +242,7 @@ impl Approvals {
                 return Ok(AskResult::Approved(group));
             }
         }
-        let remembered = when == ApprovalMode::FirstRun && self.store.is_some();
+        let remembered = mode == ApprovalMode::FirstRun && self.store.is_some();
         let question = Question::about(&group, content.hash(), change, remembered, self.timeout);
         let mut state = self.state();
         if state.pending.len() >= MAX_PENDING {
@@ -324,17 +324,23 @@ impl Approvals {
             }
         }
         if answer == Answer::YesInSession {
-            let mut approval = SessionApproval {
-                content: content.hash().to_owned(),
+            let mut state = self.state();
+            let approval = state.sessions.entry(session_key(&pending.group.first));
+            let approval = approval.or_insert_with(|| SessionApproval {
+                content: String::new(),
                 grants: Vec::new(),
                 workspaces: Vec::new(),
-            };
+            });
+            // An earlier yes in this session stays valid if it was for the same content.
+            if approval.content != content.hash() {
+                content.hash().clone_into(&mut approval.content);
+                approval.grants.clear();
+                approval.workspaces.clear();
+            }
             for plan in pending.group.iter() {
                 approval.grants.extend(plan.grants.iter().cloned());
                 approval.workspaces.extend(workspace_of(plan));
             }
-            let session = session_key(&pending.group.first);
-            self.state().sessions.insert(session, approval);
         }
         Ok(())
     }
@@ -388,7 +394,7 @@ impl PendingQuestion {
     }
 
     /// Whether the skill is still what the question is about.
-    pub(crate) fn is_current(&self) -> bool {
+    pub(crate) fn is_current(&self) -> Result<bool, String> {
         self.group.first.is_current()
     }
 }

@@ -202,24 +202,35 @@ impl<'a> Event<'a> {
 
     /// The fields, owned and ready to be written by another thread.
     pub(super) fn fields(&self) -> io::Result<Fields> {
-        Ok(Fields(serde_json::to_vec(self)?))
+        Ok(Fields {
+            json: serde_json::to_vec(self)?,
+            ends_run: matches!(self.event, EventKind::Finished | EventKind::Aborted),
+        })
     }
 }
 
 /// The fields of an event as a JSON object. Its position in the chain is added when it is written.
 #[derive(Debug)]
-pub(super) struct Fields(Vec<u8>);
+pub(super) struct Fields {
+    json: Vec<u8>,
+    ends_run: bool,
+}
 
 impl Fields {
     pub(super) fn bytes(&self) -> usize {
-        self.0.len()
+        self.json.len()
+    }
+
+    /// Whether it records the end of a run whose start is recorded.
+    pub(super) fn ends_run(&self) -> bool {
+        self.ends_run
     }
 
     /// Appends the line at this position in the chain to `text`, without a newline.
     pub(super) fn push_line(&self, seq: u64, previous: Option<LineHash>, text: &mut Vec<u8>) {
         text.extend(position_prefix(seq).as_bytes());
         // Without the braces.
-        let fields = self.0.get(1..self.0.len() - 1);
+        let fields = self.json.get(1..self.json.len() - 1);
         text.extend(fields.unwrap_or_default());
         match previous {
             Some(hash) => {

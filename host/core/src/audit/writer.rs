@@ -217,9 +217,8 @@ impl Writer {
             return Err(too_long(bytes));
         }
         self.queue(|queue| {
-            // The end of a run is queued in any case: there are not more of them than lines that were accepted.
-            let is_posted = matches!(reply, Reply::Nobody);
-            if !is_posted && queue.bytes + bytes > MAX_QUEUED_BYTES {
+            // The end of a run is queued in any case: there are not more of them than starts that were accepted.
+            if !fields.ends_run() && queue.bytes + bytes > MAX_QUEUED_BYTES {
                 let why = format!("{} lines are waiting to be written", queue.jobs.len());
                 return Err(io::Error::new(io::ErrorKind::QuotaExceeded, why));
             }

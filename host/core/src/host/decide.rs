@@ -141,9 +141,13 @@ impl Inner {
             let why = format!("a person answered `{answer}`");
             return self.refuse_all(group, &why, APPROVAL_HINT).map(Some);
         }
-        if !pending.is_current() {
-            let why = "the skill changed while the question was open";
-            return self.refuse_all(group, why, "ask again").map(Some);
+        let changed = match pending.is_current() {
+            Ok(true) => None,
+            Ok(false) => Some("the skill changed while the question was open".to_owned()),
+            Err(why) => Some(format!("the skill can no longer be read: {why}")),
+        };
+        if let Some(why) = changed {
+            return self.refuse_all(group, &why, "ask again").map(Some);
         }
         for (recorded, plan) in group.iter().enumerate() {
             let answered = Answered {

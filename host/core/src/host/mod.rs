@@ -1,7 +1,7 @@
 //! The host: one per process, shared by every task that runs scripts.
 //!
-//! Everything that reads files, asks the approvals database or probes the machine runs on a blocking thread, so that no
-//! call blocks the caller's.
+//! Decisions and answers read files, ask the approvals database and probe the machine. They do so on a blocking thread, so
+//! that the caller's thread never waits.
 
 mod decide;
 mod run;
@@ -39,7 +39,7 @@ pub struct Settings {
     pub protected: Vec<PathBuf>,
     /// How many scripts may run at the same time in each interpreter; further ones wait. Memory for that many
     /// is reserved ahead, which makes every start cheaper and lets threads run side by side: right
-    /// for a server. `None` sets no such limit and reserves nothing: right for a single run.
+    /// for a server; 0 counts as 1. `None` sets no such limit and reserves nothing: right for a single run.
     pub slots: Option<u32>,
 }
 
@@ -119,6 +119,7 @@ impl Host {
             mut protected,
             slots,
         } = settings;
+        let slots = slots.map(|slots| slots.max(1));
         protected.push(cache.clone());
         let log = audit.paths();
         protected.extend(log.iter().cloned());
@@ -322,8 +323,11 @@ impl Host {
         let inner = Arc::clone(&self.inner);
         match tokio::task::spawn_blocking(move || work(&inner)).await {
             Ok(done) => done,
-            // The work is never cancelled, so it panicked.
-            Err(error) => std::panic::resume_unwind(error.into_panic()),
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                // The runtime is shutting down, and this future is about to be dropped.
+                Err(_) => std::future::pending().await,
+            },
         }
     }
 }

@@ -16,11 +16,12 @@ use std::time::Duration;
 impl Inner {
     /// Refuses a run whose skill changed after it was checked.
     pub(super) fn check_current(&self, plan: &Plan) -> Result<(), RunError> {
-        if plan.is_current() {
-            return Ok(());
-        }
-        let title = plan.title();
-        let message = format!("{title} did not run: its skill changed after it was checked");
+        let why = match plan.is_current() {
+            Ok(true) => return Ok(()),
+            Ok(false) => "its skill changed after it was checked".to_owned(),
+            Err(why) => format!("its skill can no longer be read: {why}"),
+        };
+        let message = format!("{} did not run: {why}", plan.title());
         self.audit
             .write_blocking(Event::refused(run_info(plan), &message))?;
         let refusal = Refusal::new(Check::Approval, message).hint("run it again");

@@ -132,7 +132,7 @@ impl Plan {
         }
     }
 
-    /// Its real, absolute path.
+    /// The script's real, absolute path, or the path at which the command was found.
     pub fn script_path(&self) -> PathBuf {
         match &self.target {
             Checked::Script(script) => script.skill.path().join(&script.real),
@@ -238,10 +238,10 @@ impl Plan {
 
     /// Whether the skill is still what was checked. What a script reads after it has started can still change: we
     /// cannot prevent another program from changing it.
-    pub(crate) fn is_current(&self) -> bool {
+    pub(crate) fn is_current(&self) -> Result<bool, String> {
         match (&self.content, &self.target) {
             (Some(content), Checked::Script(script)) => content.is_current(script.skill.root()),
-            _ => true,
+            _ => Ok(true),
         }
     }
 }

@@ -44,7 +44,7 @@ pub trait Runtime: Send + Sync {
     fn name(&self) -> &'static str;
     /// Whether it executes scripts of `language` if `tier` was requested.
     fn runs(&self, language: Language, tier: Tier) -> RunsIn;
-    /// Whether this machine can enforce the permit's limits and mounts as strictly as the policy demands: probed, not
+    /// Whether this machine can enforce the plan's limits and mounts as strictly as the policy demands: probed, not
     /// assumed.
     fn can_enforce(&self, plan: &Plan) -> Result<(), Refusal>;
     /// Whether it can run scripts immediately.
@@ -56,7 +56,7 @@ pub trait Runtime: Send + Sync {
     fn prepare(&self) -> BoxFuture<'_, Result<Option<String>, Error>> {
         Box::pin(async { Ok(None) })
     }
-    /// The isolation of every run that it starts, as far as that is known before.
+    /// The isolation of its runs, as far as it is known before they start.
     fn isolation(&self) -> Isolation;
     /// Runs the script; returns when it has ended and can touch nothing any more.
     fn run<'a>(
@@ -80,6 +80,37 @@ pub struct RunContext {
     pub(crate) scratch: Scratch,
     /// Frees the slot when it is dropped: not before everything of the run is freed.
     pub(crate) slot: Slot,
+}
+
+/// What is left of a run after its end. Dropping it frees the slot after the scratch directory is removed, on a thread that
+/// may block: that can take longer than the run did.
+pub(crate) struct Teardown(Option<(Scratch, Slot)>);
+
+impl Teardown {
+    pub(crate) fn new(scratch: Scratch, slot: Slot) -> Self {
+        Self(Some((scratch, slot)))
+    }
+
+    pub(crate) fn scratch(&self) -> Option<&Scratch> {
+        self.0.as_ref().map(|(scratch, _)| scratch)
+    }
+}
+
+impl Drop for Teardown {
+    fn drop(&mut self) {
+        let Some((scratch, slot)) = self.0.take() else {
+            return;
+        };
+        scratch.set_ended();
+        let free = move || {
+            drop(scratch);
+            drop(slot);
+        };
+        match tokio::runtime::Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn_blocking(free)),
+            Err(_) => free(),
+        }
+    }
 }
 
 impl RunContext {

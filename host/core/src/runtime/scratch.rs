@@ -60,23 +60,29 @@ pub(crate) fn empty_directory() -> io::Result<fs::File> {
     for _ in 0..MAX_ATTEMPTS {
         // Named like a scratch directory, so that a sweep removes what a killed process leaves here. The sweep of another
         // process may also be faster than we are.
-        let made = tempfile::Builder::new()
-            .prefix(NAME)
-            .rand_bytes(RANDOM)
-            .tempdir()
-            .map(TempDir::keep)?;
+        let made = new_directory()?;
         let opened = open(CWD, &made);
-        match fs::remove_dir(&made) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        if let Ok(opened) = opened {
-            return Ok(EMPTY.get_or_init(|| opened).try_clone()?.into());
+        let is_gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+        match (fs::remove_dir(&made), opened) {
+            (Err(error), _) if !is_gone(&error) => return Err(error),
+            (_, Err(error)) if !is_gone(&error) => return Err(error),
+            (_, Err(_)) => {}
+            (_, Ok(opened)) => return Ok(EMPTY.get_or_init(|| opened).try_clone()?.into()),
         }
     }
     Err(io::Error::other(
         "another process keeps deleting the scratch directory",
     ))
+}
+
+/// A new directory with one of our names, for its owner only.
+fn new_directory() -> io::Result<PathBuf> {
+    let made = tempfile::Builder::new()
+        .prefix(NAME)
+        .rand_bytes(RANDOM)
+        .permissions(fs::Permissions::from_mode(0o700))
+        .tempdir();
+    made.map(TempDir::keep)
 }
 
 /// Makes private directories and removes them.
@@ -128,12 +134,7 @@ impl Scratches {
     /// Makes a private directory.
     fn make(&self) -> io::Result<Removal> {
         for _ in 0..MAX_ATTEMPTS {
-            let made = tempfile::Builder::new()
-                .prefix(NAME)
-                .rand_bytes(RANDOM)
-                .permissions(fs::Permissions::from_mode(0o700))
-                .tempdir()
-                .map(TempDir::keep)?;
+            let made = new_directory()?;
             // Another process may see it before it is locked and mistake it for an orphan.
             if let Some(removal) = Removal::lock(made)? {
                 return Ok(removal);
@@ -189,7 +190,9 @@ impl Scratches {
     pub(crate) fn wait_for_ended(&self) {
         let deadline = Instant::now() + self.clean_up_timeout;
         let mut state = self.shared.state.subscribe();
-        let mut done = pin!(state.wait_for(|state| state.queued == 0));
+        // Without tokio's budget for cooperating tasks: this thread waits in any case.
+        let done = state.wait_for(|state| state.queued == 0);
+        let mut done = pin!(tokio::task::unconstrained(done));
         let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
         let mut cx = Context::from_waker(&waker);
         while done.as_mut().poll(&mut cx).is_pending() {

@@ -9,7 +9,7 @@ mod interpreter;
 mod mounts;
 mod pump;
 
-use super::{BoxFuture, Ended, RunContext, Runtime};
+use super::{BoxFuture, Ended, RunContext, Runtime, Teardown};
 use crate::decision::Permit;
 use crate::error::Error;
 use crate::files::{plain, show};
@@ -153,11 +153,14 @@ impl Native {
             scratch,
             slot,
         } = context;
+        let teardown = Teardown::new(scratch, slot);
         let mut stop = stop.unwrap_or_else(|| Box::pin(std::future::pending()));
         let backend = confinement.backend();
         let mounts = self.mount_plan(plan, backend)?;
         let open = mounts.open(plan, backend)?;
-        let job = job(plan, backend, open, &scratch)?;
+        let scratch = teardown.scratch();
+        let scratch = scratch.ok_or_else(|| failed("there is no scratch directory".into()))?;
+        let job = job(plan, backend, open, scratch)?;
 
         let started = confinement.start(job);
         let mut running = started.map_err(|error| failed(error.to_string()))?;
@@ -198,9 +201,7 @@ impl Native {
                 warnings.push(lost.to_owned());
             }
         }
-        scratch.set_ended();
-        // Removing it may take longer than the run did.
-        drop(tokio::task::spawn_blocking(move || drop((scratch, slot))));
+        drop(teardown);
         let appeared = end
             .as_ref()
             .map(|end| end.appeared.iter().map(appeared_warning));

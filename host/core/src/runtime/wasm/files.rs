@@ -390,11 +390,20 @@ impl FilesView<'_> {
                 let mut options = OpenOptions::new();
                 options.read(reads).write(true).create_new(true);
                 options.follow(following(follow));
-                match entry {
+                let created = match entry {
                     Some((parent, name)) => {
-                        cap_primitives::fs::open(&parent.dir, name.as_ref(), &options)?
+                        cap_primitives::fs::open(&parent.dir, name.as_ref(), &options)
                     }
-                    None => cap_primitives::fs::open(&dir.dir, path.as_ref(), &options)?,
+                    None => cap_primitives::fs::open(&dir.dir, path.as_ref(), &options),
+                };
+                match created {
+                    // Another process created it in between, and the guest accepts that.
+                    Err(error) if !exclusive && error.kind() == io::ErrorKind::AlreadyExists => {
+                        let found = Located::find(&dir.dir, path.as_ref(), following(follow));
+                        // A link to nothing is there, but is not followed to create a file.
+                        found.map_err(|_| error)?.open(reads, writes)?
+                    }
+                    created => created?,
                 }
             }
             Err(error) => return Err(error.into()),
