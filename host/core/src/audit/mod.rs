@@ -104,16 +104,9 @@ impl AuditLog {
         paths
     }
 
-    /// Fails if a line cannot be written now.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for deciding without blocking"))]
-    pub(crate) async fn check_writable(&self) -> Result<(), Error> {
-        let checked = self.writer.check().await;
-        checked.map_err(|source| self.failed(source))
-    }
-
-    /// Like [`AuditLog::check_writable`], for callers that may block.
-    pub(crate) fn check_writable_blocking(&self) -> Result<(), Error> {
-        let checked = self.writer.check_blocking();
+    /// Fails if a line cannot be written now. It may block for the file system.
+    pub(crate) fn check_writable(&self) -> Result<(), Error> {
+        let checked = self.writer.check();
         checked.map_err(|source| self.failed(source))
     }
 

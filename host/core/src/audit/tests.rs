@@ -389,9 +389,9 @@ fn only_regular_files_of_our_own_are_written() {
             make(&path, &aside);
             for error in [
                 log.write_blocking(refusal("")).unwrap_err(),
-                log.check_writable_blocking().unwrap_err(),
+                log.check_writable().unwrap_err(),
                 block_on(log.write(refusal(""))).unwrap_err(),
-                block_on(log.check_writable()).unwrap_err(),
+                log.check_writable().unwrap_err(),
             ] {
                 let beside = beside.replace("{}", &path.display().to_string());
                 let log = test.path(LOG);

@@ -68,8 +68,6 @@ struct Queue {
     jobs: VecDeque<Job>,
     /// The bytes of the lines.
     bytes: usize,
-    /// Questions whether a line could be written. They do not wait for a lock.
-    checks: Vec<Reply>,
     thread: Option<ThreadId>,
     /// Whether the thread waits for a change.
     is_waiting: bool,
@@ -193,18 +191,8 @@ impl Writer {
         let _ = self.blocking(|reply| self.queue_flush(reply));
     }
 
-    /// Fails if a line cannot be written now. It does not wait for the lock.
-    pub(super) async fn check(&self) -> io::Result<()> {
-        let (reply, result) = oneshot::channel();
-        self.queue(|queue| {
-            queue.checks.push(Reply::Async(reply));
-            Ok(())
-        })?;
-        received(result.await)
-    }
-
-    /// Like [`Writer::check`], for callers that may block.
-    pub(super) fn check_blocking(&self) -> io::Result<()> {
+    /// Fails if a line cannot be written now. It does not wait for the lock, and may block for the file system.
+    pub(super) fn check(&self) -> io::Result<()> {
         match &self.path {
             Some(path) => super::log::check_writable(path),
             None => Ok(()),
@@ -324,16 +312,13 @@ impl Queue {
     }
 
     fn is_queued(&self) -> bool {
-        !self.jobs.is_empty() || !self.checks.is_empty()
+        !self.jobs.is_empty()
     }
 
     /// Removes everything. It is to be dropped without the lock: that wakes callers.
-    fn clear(&mut self) -> (VecDeque<Job>, Vec<Reply>) {
+    fn clear(&mut self) -> VecDeque<Job> {
         self.bytes = 0;
-        (
-            std::mem::take(&mut self.jobs),
-            std::mem::take(&mut self.checks),
-        )
+        std::mem::take(&mut self.jobs)
     }
 
     /// Removes the first `count` jobs.
@@ -409,14 +394,11 @@ impl Shared {
         }
     }
 
-    /// Answers the checks, then writes one batch.
+    /// Writes one batch.
     fn work(&self, target: &mut Target) {
         match target {
             Target::File(log) => self.write_batch(log),
             Target::Sink { write, head } => {
-                for reply in self.take_checks() {
-                    reply.send(Ok(()));
-                }
                 for job in self.take(MAX_BATCH) {
                     let line = job.fields.as_ref();
                     let written = line.map_or(Ok(()), |fields| to_sink(write, head, fields));
@@ -428,14 +410,11 @@ impl Shared {
 
     fn write_batch(&self, log: &mut LogFile) {
         let oldest = lock(&self.queue).jobs.front().map(|job| job.queued);
-        let mut retry = Retry::until(oldest.unwrap_or_else(Instant::now) + LOCK_TIMEOUT);
+        let Some(oldest) = oldest else {
+            return;
+        };
+        let mut retry = Retry::until(oldest + LOCK_TIMEOUT);
         loop {
-            for reply in self.take_checks() {
-                reply.send(log.check_writable());
-            }
-            if oldest.is_none() {
-                return;
-            }
             match log.try_lock() {
                 Ok(Some(mut locked)) => {
                     let jobs = self.take(MAX_BATCH);
@@ -456,10 +435,6 @@ impl Shared {
                 return fail(self.take_expired(), &error);
             }
         }
-    }
-
-    fn take_checks(&self) -> Vec<Reply> {
-        std::mem::take(&mut lock(&self.queue).checks)
     }
 
     fn take(&self, count: usize) -> Vec<Job> {

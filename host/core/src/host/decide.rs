@@ -94,7 +94,7 @@ impl Inner {
             planned = Err(refusal);
         }
         match &planned {
-            Ok(_) => self.audit.check_writable_blocking()?,
+            Ok(_) => self.audit.check_writable()?,
             Err(refusal) => {
                 let run = RunInfo {
                     run_id: &run_id,
