@@ -189,11 +189,23 @@ fn a_run_in_an_added_runtime_waits_for_a_slot_and_can_be_stopped_there() {
             async move { host.run(first).await.unwrap() }
         });
         runtime.begun.notified().await;
-        let stopped = Live {
-            stop: Some(Box::pin(std::future::ready(()))),
+        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+        let live = Live {
+            stop: Some(Box::pin(async move { drop(stopped.await) })),
             ..Live::default()
         };
-        let cancelled = host.run_live(second, stopped).await.unwrap();
+        let waits = async {
+            // Both are recorded as started; the second cannot run before the first has ended.
+            while env.audit().len() < 2 {
+                tokio::task::yield_now().await;
+            }
+            for _ in 0..100 {
+                tokio::task::yield_now().await;
+            }
+            drop(stop);
+        };
+        let (cancelled, ()) = tokio::join!(host.run_live(second, live), waits);
+        let cancelled = cancelled.unwrap();
         assert_eq!(
             (cancelled.status, cancelled.exit_code),
             (Status::Cancelled, 130)

@@ -237,12 +237,12 @@ fn request(
         limits.output = skillrun::limits::parse_bytes(text).map_err(limit)?;
     }
     if args.fuel.is_some() && native {
-        let message = "--fuel limits only scripts in the sandbox, and this one runs natively";
+        let message = "--fuel limits only scripts in the wasm tier, and this one runs natively";
         return Err(Failure::host(message).hint("limit its time instead: --timeout"));
     }
     if limits.fuel.is_some() && native && !args.quiet {
         let text =
-            "`fuel` of the policy limits only scripts in the sandbox, and this one runs natively";
+            "`fuel` of the policy limits only scripts in the wasm tier, and this one runs natively";
         print_message("warning", text);
     }
     limits.fuel = args.fuel.or(limits.fuel);
@@ -266,7 +266,7 @@ fn request(
 fn has_no_effect(grant: &Grant, native: bool) -> Option<&'static str> {
     match grant {
         Grant::Native if !native => {
-            Some("the script runs in the sandbox; pass --runtime native to run it natively")
+            Some("the script runs in the wasm tier; pass --runtime native to run it natively")
         }
         Grant::Net(..) | Grant::Run(_) if !native => {
             Some("this runtime has no network and no processes")

@@ -71,7 +71,7 @@
 //! use skillrun::{Answer, Decision};
 //! for question in host.questions().await? {
 //!     println!("may {} run {:?}?", question.skill, question.scripts);
-//!     // The answer is recorded before anything runs. A question that nobody answers expires to no.
+//!     // The answer is recorded before anything runs. A question that is not answered in time counts as no.
 //!     for decision in host.answer(&question.id, Answer::YesOnce).await? {
 //!         if let Decision::Permitted(permit) = decision {
 //!             host.run(permit).await?;
@@ -149,6 +149,7 @@
 //! | [`skill`] | a folder with a `SKILL.md`, its scripts, grants, finding them |
 //! | [`limits`], [`outcome`] | how much a run may use, and its result |
 //! | `refusal`, `error` | why something did not run |
+//! | `programs`, `contents` | commands of this machine; the content of skills, hashed once for a decision |
 //! | `ownership`, `walk` | whether another user may write a file; opening a path without links that a script could have made |
 //! | [`policy`], `request`, `plan` | what is allowed, what is wanted, and the checked request |
 //! | [`approval`] | what a person is asked, and what was approved |
