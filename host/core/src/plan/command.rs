@@ -150,6 +150,10 @@ fn check_interpreters(
 /// that is more than a name, or `-S` with variables, a name and arguments: options, quotes and other PATHs.
 fn env_program(argument: &OsStr) -> Option<String> {
     let argument = argument.to_str()?;
+    // `env -S` also splits at other control characters than tabs.
+    if argument.chars().any(|c| c.is_control() && c != '\t') {
+        return None;
+    }
     let split = ["-S", "--split-string="];
     let words = match split.iter().find_map(|split| argument.strip_prefix(split)) {
         Some(words) if words.contains(['\\', '\'', '"', '$', '#']) => return None,
@@ -294,6 +298,8 @@ mod tests {
             ("-S 'python3'", None),
             ("-S ${NAME}", None),
             ("-S py\\_thon", None),
+            ("-S A=1\u{b}sh python3", None),
+            ("-S\tpython3", Some("python3")),
             ("/tmp/python3", None),
             ("./python3", None),
         ] {
