@@ -31,7 +31,7 @@ Examples:
 
 `skillrun help COMMAND` shows the options and examples of a command.
 
-Exit codes of `run`: the script's own; 124 timed out or out of fuel, 125 host error or usage error, 126 refused, 127 not found, 128+N
+Exit codes of `run`: the script's own; 124 timed out, 125 host error or usage error, 126 refused, 127 not found, 128+N
 killed by signal N. Wrong usage of any command exits with 125.";
 
 const RUN_EXAMPLES: &str = "\
@@ -47,7 +47,7 @@ A skill is a path, or a name that is looked up in --skills DIR, ./.agents/skills
 The script can read its skill. It can read and write the workspace and its own temporary directory. Everything else needs
 a grant.
 
-Exit codes: the script's own; 124 timed out or out of fuel, 125 host error or usage error, 126 refused, 127 not found, 128+N killed by
+Exit codes: the script's own; 124 timed out, 125 host error or usage error, 126 refused, 127 not found, 128+N killed by
 signal N.";
 
 const LIST_EXAMPLES: &str = "\
