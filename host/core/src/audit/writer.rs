@@ -302,7 +302,11 @@ impl Drop for Writer {
 
 /// The result, or an error if the thread panicked before it had one.
 fn received<E>(result: Result<io::Result<()>, E>) -> io::Result<()> {
-    result.unwrap_or_else(|_| Err(io::Error::other("the thread that writes it panicked")))
+    result.unwrap_or_else(|_| Err(panicked()))
+}
+
+fn panicked() -> io::Error {
+    io::Error::other("the thread that writes it panicked")
 }
 
 impl Queue {
@@ -350,8 +354,17 @@ impl Shared {
         loop {
             match self.next(is_open) {
                 Next::Work => {
-                    self.work(&mut target);
-                    is_open = true;
+                    let oldest = self.oldest();
+                    let worked = catch_unwind(AssertUnwindSafe(|| self.work(&mut target)));
+                    is_open = worked.is_ok();
+                    if worked.is_err() {
+                        // A panic concerns its own batch only. The callers of lines that were taken from the queue
+                        // already have their error; lines that are still there would panic again.
+                        target.close();
+                        if oldest.is_some() && self.oldest() == oldest {
+                            fail(self.take(MAX_BATCH), &panicked());
+                        }
+                    }
                 }
                 Next::CloseFiles => {
                     target.close();
@@ -394,6 +407,11 @@ impl Shared {
         }
     }
 
+    /// When the oldest job was queued.
+    fn oldest(&self) -> Option<Instant> {
+        lock(&self.queue).jobs.front().map(|job| job.queued)
+    }
+
     /// Writes one batch.
     fn work(&self, target: &mut Target) {
         match target {
@@ -409,8 +427,7 @@ impl Shared {
     }
 
     fn write_batch(&self, log: &mut LogFile) {
-        let oldest = lock(&self.queue).jobs.front().map(|job| job.queued);
-        let Some(oldest) = oldest else {
+        let Some(oldest) = self.oldest() else {
             return;
         };
         let mut retry = Retry::until(oldest + LOCK_TIMEOUT);
