@@ -7,6 +7,9 @@
 use crate::tree::Process;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// How often the counters of one sample are read at most, if processes exit meanwhile.
+const MAX_PASSES: usize = 4;
+
 /// The last known state of a process.
 #[derive(Debug, Clone, Copy)]
 struct Sample {
@@ -44,17 +47,16 @@ impl DiskWrites {
         let last = std::mem::take(&mut self.samples);
         let order = std::mem::take(&mut self.order);
         let mut exited = BTreeSet::new();
-        for Process { id, parent } in processes {
-            let before = last.get(id).map_or(0, |sample| sample.bytes);
+        let before = |id: i32| last.get(&id).map_or(0, |sample| sample.bytes);
+        for (Process { id, parent }, bytes) in read_all(processes, |id| read(id, before(id))) {
             // Parents are read first, so the counters of a child that is still alive are not yet in its
-            // parent's. The same is true of a child that exits between the two reads; the next sample
-            // handles it.
-            let bytes = read(*id, before).unwrap_or(before);
-            if bytes < before {
+            // parent's.
+            let bytes = bytes.unwrap_or(before(id));
+            if bytes < before(id) {
                 // The id was reused by another process.
-                exited.insert(*id);
+                exited.insert(id);
             }
-            self.record(*id, *parent, bytes, false);
+            self.record(id, parent, bytes, false);
         }
         for id in &order {
             let Some(sample) = last.get(id).filter(|_| !self.samples.contains_key(id)) else {
@@ -134,6 +136,29 @@ impl DiskWrites {
     }
 }
 
+/// Reads the counters of all processes that still exist.
+///
+/// A process that was listed and is gone when it is read may have been reaped before or after its parent
+/// was read. So everything is read again without it: now its counters are in its parent's. In the last
+/// pass a process that is gone has no counter.
+fn read_all<'a>(
+    processes: impl Iterator<Item = &'a Process>,
+    read: impl Fn(i32) -> Option<u64>,
+) -> Vec<(Process, Option<u64>)> {
+    let mut processes: Vec<Process> = processes.copied().collect();
+    for _ in 1..MAX_PASSES {
+        let read: Vec<Option<u64>> = processes.iter().map(|process| read(process.id)).collect();
+        let found = processes.iter().copied().zip(read);
+        let found: Vec<_> = found.filter(|(_, bytes)| bytes.is_some()).collect();
+        if found.len() == processes.len() {
+            return found;
+        }
+        processes = found.into_iter().map(|(process, _)| process).collect();
+    }
+    let last = processes.into_iter();
+    last.map(|process| (process, read(process.id))).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,6 +188,28 @@ mod tests {
         assert_eq!(count(&[(first, 0), (&[(2, 1, 1), (3, 2, 12)], 0)]), 13);
         assert_eq!(count(&[(first, 0), (&[(2, 1, 13)], 0)]), 13);
         assert_eq!(count(&[(first, 0), (&[(2, 1, 15)], 0)]), 15);
+    }
+
+    #[test]
+    fn a_child_that_is_reaped_while_a_sample_is_taken_counts_once() {
+        let both = [Process { id: 2, parent: 1 }, Process { id: 3, parent: 2 }];
+        let alive = |id, _| Some(if id == 3 { 5 } else { 0 });
+        let reaped = |id, _| (id == 2).then_some(5);
+        // Reaped before its parent was read, or between the two reads.
+        for reads_before in [0, 1] {
+            let mut writes = DiskWrites::default();
+            assert_eq!(writes.sample(both.iter(), REAPER, 0, alive), 5);
+            let left = std::cell::Cell::new(reads_before);
+            let read = |id, last| match left.get() {
+                0 => reaped(id, last),
+                _ => {
+                    left.set(left.get() - 1);
+                    alive(id, last)
+                }
+            };
+            assert_eq!(writes.sample(both.iter(), REAPER, 0, read), 5);
+            assert_eq!(writes.sample(both[..1].iter(), REAPER, 0, reaped), 5);
+        }
     }
 
     #[test]
