@@ -24,7 +24,7 @@ impl TestLog {
     }
 }
 
-/// A log whose writer waits before each line until it is told to continue, and the reasons that it wrote.
+/// A log whose writer waits before each line until the test lets it continue, and the reasons that it wrote.
 fn gated() -> (AuditLog, Sender<()>, Receiver<String>) {
     let (open, gate) = channel();
     let (sender, reasons) = channel();
