@@ -28,7 +28,8 @@ COLOURS = {"comment": "#7d8590", "prompt": "#3fb950", "typed": "#e6edf3", "print
 
 def record(binary):
     """Yields the lines of the session, each with its kind. The home is shown as /home/ada; nothing else is changed."""
-    with tempfile.TemporaryDirectory() as root:
+    # Not in /tmp, where a script has a directory of its own, so that nothing there is denied to it.
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as root:
         home, bin = Path(root, "home"), Path(root, "bin")
         home.mkdir()
         bin.mkdir()

@@ -13,6 +13,8 @@
 mod component;
 #[path = "build/graph.rs"]
 mod graph;
+#[path = "build/image.rs"]
+mod image;
 #[path = "build/javascript.rs"]
 mod javascript;
 #[path = "build/merge.rs"]
@@ -35,7 +37,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs};
-use tools::{Failure, Result, Tools, read, variable, write};
+use tools::{Failure, READY_MADE, Result, Tools, read, variable, write};
 
 /// Level 12 takes about three seconds for the 40 MB of a guest; level 15 takes five times as long and saves
 /// one per cent.
@@ -112,7 +114,7 @@ fn build() -> Result<()> {
 /// Makes a guest from the sources in the first directory, inside the second one. Returns the file.
 type Recipe = fn(&Path, &Path, &Tools) -> Result<PathBuf>;
 
-/// Compresses a component and writes the constants that `src/lib.rs` includes.
+/// Splits a component into code and memory image, compresses both and writes the constants that `src/lib.rs` includes.
 fn embed(name: &str, version: &str, component: &Path, out: &Path) -> Result<()> {
     let bytes = fs::read(component).map_err(|error| Failure {
         what: format!("cannot read `{}`: {error}", component.display()),
@@ -120,18 +122,37 @@ fn embed(name: &str, version: &str, component: &Path, out: &Path) -> Result<()> 
             "SKILLRUN_RUNTIMES_DIR must name a directory that contains {name}.wasm"
         )],
     })?;
-    write(&out.join(format!("{name}.wasm.zst")), &compress(&bytes)?)?;
+    let (code, image) = image::split(&bytes).map_err(|error| Failure {
+        what: format!(
+            "cannot separate the memory of `{}` from its code: {error:#}",
+            component.display()
+        ),
+        hints: vec![READY_MADE.into()],
+    })?;
+    write(&out.join(format!("{name}.wasm.zst")), &compress(&code)?)?;
+    write(&out.join(format!("{name}.image.zst")), &compress(&image)?)?;
 
     let mut digest = String::new();
-    for byte in Sha256::digest(&bytes) {
+    for byte in Sha256::new()
+        .chain_update(&code)
+        .chain_update(&image)
+        .finalize()
+    {
         let _ = write!(digest, "{byte:02x}");
     }
+    let include =
+        |what| format!("include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{name}.{what}.zst\"))");
     let constants = format!(
         "pub(super) const VERSION: &str = {version:?};\n\
          pub(super) const DIGEST: &str = {digest:?};\n\
-         pub(super) const SIZE: usize = {};\n\
-         pub(super) const COMPRESSED: &[u8] = include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{name}.wasm.zst\"));\n",
-        bytes.len()
+         pub(super) const COMPONENT_SIZE: usize = {};\n\
+         pub(super) const COMPONENT: &[u8] = {};\n\
+         pub(super) const IMAGE_SIZE: usize = {};\n\
+         pub(super) const IMAGE: &[u8] = {};\n",
+        code.len(),
+        include("wasm"),
+        image.len(),
+        include("image"),
     );
     write(&out.join(format!("{name}.rs")), constants.as_bytes())
 }

@@ -3,9 +3,10 @@
 use crate::env::{SKILL_MD, TestEnv, shared_cache};
 use crate::library::{block_on, host, skill};
 use crate::setup;
+use skillrun::approval::Approver;
 use skillrun::{
-    Answer, AnswerError, Approvals, AuditLog, Check, Decision, Error, Host, Policy, Question,
-    Refusal, Request, Settings,
+    Answer, AnswerError, Approvals, AuditLog, Check, Decision, Error, Host, Permit, Policy,
+    Question, Refusal, Request, Settings,
 };
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,8 +20,11 @@ tests! {
     under_always_a_yes_is_valid_for_one_run,
     a_policy_with_approval_never_asks_no_question,
     ad_7_no_is_a_refusal_and_both_are_recorded,
+    who_said_yes_is_stored_and_shown,
+    who_typed_a_request_is_recorded_with_its_start,
     any_change_in_the_skill_asks_again_and_names_what_changed,
     more_grants_ask_again_and_are_named,
+    approvals_for_a_session_do_not_add_up,
     an_approval_of_one_tenant_does_not_apply_to_another,
     ad_6_answers_to_unknown_expired_and_answered_questions_are_distinguished,
     ad_6_a_question_without_an_answer_in_time_is_refused_and_recorded,
@@ -36,7 +40,7 @@ tests! {
     many_hosts_approve_at_once_and_lose_nothing,
     a_skill_too_large_to_hash_is_refused_with_the_reason,
     an_expired_question_can_still_be_declined,
-    a_yes_that_cannot_be_stored_is_recorded_as_a_refusal,
+    an_answer_to_a_file_that_was_replaced_is_refused,
     a_yes_is_recorded_with_what_it_approves,
     an_answer_that_cannot_be_recorded_leaves_the_question_open,
 }
@@ -58,31 +62,50 @@ pub(crate) fn open(host: &Host, policy: &Policy, request: Request) -> Box<Questi
     }
 }
 
-pub(crate) fn runs(host: &Host, decision: Decision) -> String {
+/// What became of a request about which nobody has to be asked any more.
+pub(crate) type Decided = Result<Permit, Refusal>;
+
+pub(crate) fn decided(decision: Decision) -> Decided {
     match decision {
-        Decision::Permitted(permit) => block_on(host.run(permit)).unwrap().stdout,
-        other => panic!("{other:?}"),
+        Decision::Permitted(permit) => Ok(permit),
+        Decision::Refused(refusal) => Err(refusal),
+        Decision::Pending(question) => panic!("{question:?}"),
     }
 }
 
-pub(crate) fn answered(host: &Host, question: &Question, answer: Answer) -> Decision {
-    let mut decisions = host.blocking().answer(&question.id, answer).unwrap();
+pub(crate) fn runs(host: &Host, decided: Decided) -> String {
+    block_on(host.run(decided.unwrap())).unwrap().stdout
+}
+
+pub(crate) fn alice() -> Approver {
+    Approver::new("alice", "test")
+}
+
+/// Answers a question that this host asked.
+pub(crate) fn answer(
+    host: &Host,
+    question: &str,
+    answer: Answer,
+) -> Result<Vec<Decided>, AnswerError> {
+    let decided = host.blocking().answer(question, answer, alice())?;
+    Ok(decided.unwrap())
+}
+
+pub(crate) fn answered(host: &Host, question: &Question, given: Answer) -> Decided {
+    let mut decisions = answer(host, &question.id, given).unwrap();
     assert_eq!(decisions.len(), 1);
     decisions.remove(0)
 }
 
-pub(crate) fn refusal(decision: Decision) -> Refusal {
-    match decision {
-        Decision::Refused(refusal) => refusal,
-        other => panic!("{other:?}"),
-    }
+pub(crate) fn refusal(decided: Decided) -> Refusal {
+    decided.unwrap_err()
 }
 
 pub(crate) fn is_permitted(host: &Host, policy: &Policy, request: Request) -> bool {
     match host.blocking().decide(policy, request).unwrap() {
         Decision::Permitted(_) => true,
         Decision::Pending(question) => {
-            host.blocking().answer(&question.id, Answer::No).unwrap();
+            answer(host, &question.id, Answer::No).unwrap();
             false
         }
         other => panic!("{other:?}"),
@@ -134,7 +157,7 @@ fn ad_7_a_request_of_an_agent_needs_approval_and_a_typed_one_does_not() {
     env.write("skill/scripts/other.py", ADDS);
     let typed = Request::typed(&skill(&env), "other.py");
     let decided = host.blocking().decide(&Policy::default(), typed).unwrap();
-    assert_eq!(runs(&host, decided), "ran\n");
+    assert_eq!(runs(&host, self::decided(decided)), "ran\n");
 }
 
 fn setting_012_a_first_run_needs_one_approval_that_outlives_the_host() {
@@ -148,14 +171,14 @@ fn setting_012_a_first_run_needs_one_approval_that_outlives_the_host() {
     drop(first);
     let second = host(&env);
     assert!(is_permitted(&second, &policy, request(&env, "main.py")));
-    let all = second.approvals().list().unwrap();
+    let all = second.blocking().approvals().unwrap();
     assert_eq!(all.len(), 1);
     assert_eq!(
         (all[0].skill.as_str(), all[0].script.as_str()),
         ("skill", "scripts/main.py")
     );
     // After it is revoked, the question is asked again.
-    assert_eq!(second.approvals().revoke(&[all[0].id]).unwrap(), 1);
+    assert_eq!(second.blocking().revoke(&[all[0].id]).unwrap(), 1);
     assert!(!is_permitted(&second, &policy, request(&env, "main.py")));
 }
 
@@ -176,7 +199,7 @@ fn ad_7_yes_in_session_is_valid_only_for_its_tenant_session_and_skill() {
         ..Request::new(skill, script)
     };
     let question = open(&host, &policy, of(&one, "main.py", "w", "c"));
-    answered(&host, &question, Answer::YesInSession);
+    answered(&host, &question, Answer::YesInSession).unwrap();
     for (skill, script, tenant, session, valid) in [
         (&one, "main.py", "w", "c", true),
         (&one, "other.py", "w", "c", true),
@@ -197,10 +220,10 @@ fn ad_7_yes_in_session_is_valid_only_for_its_tenant_session_and_skill() {
     assert!(!is_permitted(&host, &policy, of(&one, "main.py", "w", "c")));
     std::fs::remove_file(env.path("skill/scripts/lib.py")).unwrap();
     assert!(is_permitted(&host, &policy, of(&one, "main.py", "w", "c")));
-    host.end_session("w", "c");
+    host.blocking().end_session("w", "c").unwrap();
     assert!(!is_permitted(&host, &policy, of(&one, "main.py", "w", "c")));
     // Nothing of it is stored.
-    assert_eq!(host.approvals().list().unwrap(), []);
+    assert_eq!(host.blocking().approvals().unwrap(), []);
 }
 
 fn under_always_a_yes_is_valid_for_one_run() {
@@ -211,7 +234,7 @@ fn under_always_a_yes_is_valid_for_one_run() {
     assert!(!question.remembered);
     runs(&host, answered(&host, &question, Answer::YesOnce));
     assert!(!is_permitted(&host, &policy, request(&env, "main.py")));
-    assert_eq!(host.approvals().list().unwrap(), []);
+    assert_eq!(host.blocking().approvals().unwrap(), []);
 }
 
 fn a_policy_with_approval_never_asks_no_question() {
@@ -236,13 +259,73 @@ fn ad_7_no_is_a_refusal_and_both_are_recorded() {
         "refused: `scripts/main.py` of skill `skill` was not approved: a person answered `no`\n\
          hint: ask again and approve it; a policy with approval = \"never\" for this skill asks nobody"
     );
-    assert_eq!(events(&env), ["refused"]);
+    let by = |question: &Question, word: &str| {
+        let approver = serde_json::json!({"id": "alice", "channel": "test"});
+        (question.id.clone(), word.to_owned(), approver)
+    };
+    let recorded = |line: &serde_json::Value| {
+        let text = |key: &str| line[key].as_str().unwrap().to_owned();
+        (text("question"), text("answer"), line["approver"].clone())
+    };
+    let log = env.audit();
+    assert_eq!((log.len(), &log[0]["event"]), (1, &"refused".into()));
+    assert_eq!(recorded(&log[0]), by(&question, "no"));
     let question = open(&host, &Policy::default(), request(&env, "main.py"));
-    answered(&host, &question, Answer::YesInSession);
+    answered(&host, &question, Answer::YesInSession).unwrap();
     let log = env.audit();
     assert_eq!(log[1]["event"], "approved");
-    assert_eq!(log[1]["question"], question.id);
-    assert_eq!(log[1]["answer"], "yes_in_session");
+    assert_eq!(recorded(&log[1]), by(&question, "yes_in_session"));
+}
+
+fn who_said_yes_is_stored_and_shown() {
+    let env = TestEnv::with_script(ADDS);
+    env.write("skill/scripts/no.py", ADDS);
+    let host = host(&env);
+    for (script, given) in [("main.py", Answer::YesOnce), ("no.py", Answer::No)] {
+        let question = open(&host, &Policy::default(), request(&env, script));
+        let odd = Approver::new("al\u{1b}ice", "chat");
+        host.blocking().answer(&question.id, given, odd).unwrap();
+    }
+    let [stored] = &host.blocking().approvals().unwrap()[..] else {
+        panic!()
+    };
+    assert_eq!(stored.approver, Some(Approver::new("al\u{1b}ice", "chat")));
+    let listed = env.end(&["approvals", "list"]).stdout;
+    assert!(
+        listed.ends_with("  no grants  by al\\u{1b}ice (chat)\n"),
+        "{listed}"
+    );
+    let shown = env.end(&["audit", "show"]).stdout;
+    let lines: Vec<&str> = shown.lines().collect();
+    assert!(
+        lines[0].ends_with("  yes_once by al\\u{1b}ice (chat)"),
+        "{shown}"
+    );
+    let no = "a person answered `no` by al\\u{1b}ice (chat)";
+    assert!(lines[1].ends_with(no), "{shown}");
+}
+
+fn who_typed_a_request_is_recorded_with_its_start() {
+    let env = TestEnv::with_script(ADDS);
+    assert_eq!(env.run(&[]).code, 0);
+    let log = env.audit();
+    assert_eq!(log[0]["event"], "started");
+    assert_eq!(log[0]["approver"]["channel"], "command");
+    let me = log[0]["approver"]["id"].as_str().unwrap();
+    assert!(!me.is_empty());
+    assert!(log[1]["approver"].is_null(), "{}", log[1]);
+    // An agent cannot name who approved it.
+    let host = host(&env);
+    let wanted = Request {
+        approver: Some(alice()),
+        ..request(&env, "main.py")
+    };
+    let never = policy("approval = \"never\"");
+    let decided = host.blocking().decide(&never, wanted).unwrap();
+    runs(&host, self::decided(decided));
+    let log = env.audit();
+    assert_eq!(log[2]["event"], "started");
+    assert!(log[2]["approver"].is_null(), "{}", log[2]);
 }
 
 fn any_change_in_the_skill_asks_again_and_names_what_changed() {
@@ -252,7 +335,7 @@ fn any_change_in_the_skill_asks_again_and_names_what_changed() {
     let host = host(&env);
     let policy = Policy::default();
     let question = open(&host, &policy, request(&env, "main.py"));
-    answered(&host, &question, Answer::YesOnce);
+    answered(&host, &question, Answer::YesOnce).unwrap();
     for (file, content, how) in [
         (
             "skill/scripts/main.py",
@@ -276,7 +359,7 @@ fn any_change_in_the_skill_asks_again_and_names_what_changed() {
         assert_eq!(files, [(file.strip_prefix("skill/").unwrap(), how)]);
         let sources = change.sources.is_some();
         assert_eq!(sources, file.ends_with("main.py"), "{file}");
-        host.blocking().answer(&question.id, Answer::No).unwrap();
+        answer(&host, &question.id, Answer::No).unwrap();
         // The twin: with the file restored, the old approval applies again.
         match before {
             Some(before) => drop(env.write(file, before)),
@@ -291,6 +374,28 @@ fn any_change_in_the_skill_asks_again_and_names_what_changed() {
     assert!(!is_permitted(&host, &policy, request(&env, "main.py")));
 }
 
+fn approvals_for_a_session_do_not_add_up() {
+    let env = TestEnv::with_script(ADDS);
+    let host = host(&env);
+    let policy = policy("approval = \"always\"\nallow = [\"env:X\", \"env:Y\"]");
+    let with = |variables: &[&str]| Request {
+        env: variables
+            .iter()
+            .map(|name| ((*name).into(), "v".into()))
+            .collect(),
+        ..request(&env, "main.py")
+    };
+    for variable in ["X", "Y"] {
+        let question = open(&host, &policy, with(&[variable]));
+        answered(&host, &question, Answer::YesInSession).unwrap();
+        assert!(is_permitted(&host, &policy, with(&[variable])));
+    }
+    // Nobody was asked about both at once.
+    let question = open(&host, &policy, with(&["X", "Y"]));
+    answered(&host, &question, Answer::YesInSession).unwrap();
+    assert!(is_permitted(&host, &policy, with(&["X", "Y"])));
+}
+
 fn more_grants_ask_again_and_are_named() {
     let env = TestEnv::with_script(ADDS);
     env.write("data/a", "");
@@ -298,7 +403,7 @@ fn more_grants_ask_again_and_are_named() {
     let grant = format!("read:{}", env.text("data"));
     let policy = policy(&format!("allow = [\"{grant}\", \"env:X\"]"));
     let question = open(&host, &policy, request(&env, "main.py"));
-    answered(&host, &question, Answer::YesInSession);
+    answered(&host, &question, Answer::YesInSession).unwrap();
     let with = |grants: &[&str], variables: &[&str]| Request {
         grants: grants.iter().map(|text| text.parse().unwrap()).collect(),
         env: variables
@@ -320,7 +425,7 @@ fn more_grants_ask_again_and_are_named() {
     let change = question.change.clone().unwrap();
     assert_eq!(change.files, []);
     assert_eq!(change.more_grants.len(), 2);
-    answered(&host, &question, Answer::YesInSession);
+    answered(&host, &question, Answer::YesInSession).unwrap();
     // In the session, an approval with more grants covers fewer.
     assert!(is_permitted(&host, &policy, with(&[], &["X"])));
 }
@@ -334,7 +439,7 @@ fn an_approval_of_one_tenant_does_not_apply_to_another() {
         ..request(&env, "main.py")
     };
     let question = open(&host, &policy, of("a"));
-    answered(&host, &question, Answer::YesOnce);
+    answered(&host, &question, Answer::YesOnce).unwrap();
     assert!(is_permitted(&host, &policy, of("a")));
     assert!(!is_permitted(&host, &policy, of("b")));
 }
@@ -346,15 +451,12 @@ fn message_of(error: AnswerError) -> String {
 fn ad_6_answers_to_unknown_expired_and_answered_questions_are_distinguished() {
     let env = TestEnv::with_script(ADDS);
     let host = host(&env);
-    let unknown = host
-        .blocking()
-        .answer("nobody\nasked", Answer::YesOnce)
-        .unwrap_err();
+    let unknown = answer(&host, "nobody\nasked", Answer::YesOnce).unwrap_err();
     assert_eq!(message_of(unknown), "there is no question `nobody\\nasked`");
     let question = open(&host, &Policy::default(), request(&env, "main.py"));
-    answered(&host, &question, Answer::YesOnce);
+    answered(&host, &question, Answer::YesOnce).unwrap();
     for again in Answer::ALL {
-        let error = message_of(host.blocking().answer(&question.id, again).unwrap_err());
+        let error = message_of(answer(&host, &question.id, again).unwrap_err());
         assert_eq!(
             error,
             format!("question `{}` is already answered", question.id)
@@ -364,13 +466,9 @@ fn ad_6_answers_to_unknown_expired_and_answered_questions_are_distinguished() {
     let late = expiring_host(&env);
     env.write("skill/new", "");
     let question = open(&late, &Policy::default(), request(&env, "main.py"));
-    let error = message_of(
-        late.blocking()
-            .answer(&question.id, Answer::YesOnce)
-            .unwrap_err(),
-    );
+    let error = message_of(answer(&late, &question.id, Answer::YesOnce).unwrap_err());
     assert_eq!(error, format!("question `{}` has expired", question.id));
-    assert_eq!(late.approvals().list().unwrap().len(), 1);
+    assert_eq!(late.blocking().approvals().unwrap().len(), 1);
 }
 
 /// A host whose questions expire immediately.
@@ -438,16 +536,16 @@ fn questions_beyond_the_limit_of_open_ones_are_refused() {
     for _ in 1..256 {
         open(&host, &policy, request(&env, "main.py"));
     }
-    let refusal = refusal(
+    let refusal = refusal(decided(
         host.blocking()
             .decide(&policy, request(&env, "main.py"))
             .unwrap(),
-    );
+    ));
     assert_eq!(
         refusal.message,
-        "`scripts/main.py` of skill `skill` was not approved: too many questions are open"
+        "`scripts/main.py` of skill `skill` was not approved: 256 questions are open, the maximum"
     );
-    answered(&host, &first, Answer::No);
+    answered(&host, &first, Answer::No).unwrap_err();
     open(&host, &policy, request(&env, "main.py"));
 }
 
@@ -460,8 +558,7 @@ fn scripts_decided_together_share_one_question() {
         .blocking()
         .decide_all(&Policy::default(), wanted.into());
     let batch = batch.unwrap();
-    let ([(1, Decision::Refused(missing))], [asked]) = (&batch.decided[..], &batch.questions[..])
-    else {
+    let ([(1, Err(missing))], [asked]) = (&batch.decided[..], &batch.questions[..]) else {
         panic!("{batch:?}")
     };
     assert_eq!(
@@ -471,11 +568,11 @@ fn scripts_decided_together_share_one_question() {
     let scripts = asked.question.scripts.iter();
     let scripts: Vec<&str> = scripts.map(|script| script.script.as_str()).collect();
     assert_eq!(scripts, ["scripts/main.py", "scripts/b.py"]);
-    let answered = host.blocking().answer(&asked.question.id, Answer::YesOnce);
+    let answered = answer(&host, &asked.question.id, Answer::YesOnce);
     let decided = answered.unwrap().into_iter();
     let printed: Vec<String> = decided.map(|decision| runs(&host, decision)).collect();
     assert_eq!(printed, ["ran\n", "b\n"]);
-    assert_eq!(host.approvals().list().unwrap().len(), 2);
+    assert_eq!(host.blocking().approvals().unwrap().len(), 2);
 }
 
 fn a_session_name_with_control_characters_stays_on_one_line_of_the_log() {
@@ -487,7 +584,7 @@ fn a_session_name_with_control_characters_stays_on_one_line_of_the_log() {
         ..request(&env, "main.py")
     };
     let question = open(&host, &Policy::default(), odd);
-    answered(&host, &question, Answer::YesInSession);
+    answered(&host, &question, Answer::YesInSession).unwrap();
     let log = env.audit();
     assert_eq!(log.len(), 1);
     assert_eq!(log[0]["session"], "\u{1b}[2J\"}\n{");
@@ -495,7 +592,9 @@ fn a_session_name_with_control_characters_stays_on_one_line_of_the_log() {
         session: "c".repeat(1025),
         ..request(&env, "main.py")
     };
-    let refused = refusal(host.blocking().decide(&Policy::default(), endless).unwrap());
+    let refused = refusal(decided(
+        host.blocking().decide(&Policy::default(), endless).unwrap(),
+    ));
     assert_eq!(
         refused.message,
         "the name of the session is longer than 1024 bytes"
@@ -528,7 +627,7 @@ const FILE: &str = "state/skillrun/approvals.db";
 fn approved_once(env: &TestEnv) {
     let host = host(env);
     let question = open(&host, &Policy::default(), request(env, "main.py"));
-    answered(&host, &question, Answer::YesOnce);
+    answered(&host, &question, Answer::YesOnce).unwrap();
 }
 
 fn a_damaged_approvals_file_is_refused_and_left_unchanged() {
@@ -641,11 +740,11 @@ fn many_hosts_approve_at_once_and_lose_nothing() {
                 let host = host(env);
                 let wanted = request(env, &format!("s{number}.py"));
                 let question = open(&host, &Policy::default(), wanted);
-                answered(&host, &question, Answer::YesOnce);
+                answered(&host, &question, Answer::YesOnce).unwrap();
             });
         }
     });
-    assert_eq!(host(&env).approvals().list().unwrap().len(), HOSTS);
+    assert_eq!(host(&env).blocking().approvals().unwrap().len(), HOSTS);
 }
 
 fn a_skill_too_large_to_hash_is_refused_with_the_reason() {
@@ -683,7 +782,7 @@ fn a_skill_too_large_to_hash_is_refused_with_the_reason() {
         let decision = host
             .blocking()
             .decide(&Policy::default(), request(&env, "main.py"));
-        let refusal = refusal(decision.unwrap());
+        let refusal = refusal(decided(decision.unwrap()));
         assert_eq!(
             (refusal.check, refusal.message, refusal.hint),
             (
@@ -701,13 +800,13 @@ fn a_skill_too_large_to_hash_is_refused_with_the_reason() {
         // What a person types, or the policy runs without asking, is not approved by hash.
         let typed = Request::typed(&skill(&env), "main.py");
         let decision = host.blocking().decide(&Policy::default(), typed).unwrap();
-        assert_eq!(runs(&host, decision), "ran\n");
+        assert_eq!(runs(&host, decided(decision)), "ran\n");
         let never = policy("approval = \"never\"");
         let decision = host
             .blocking()
             .decide(&never, request(&env, "main.py"))
             .unwrap();
-        assert_eq!(runs(&host, decision), "ran\n");
+        assert_eq!(runs(&host, decided(decision)), "ran\n");
     }
 }
 
@@ -719,22 +818,25 @@ fn an_expired_question_can_still_be_declined() {
         .blocking()
         .decline(&question.id, "nobody answered in time")
         .unwrap();
-    assert!(matches!(refused[..], [Decision::Refused(_)]), "{refused:?}");
+    assert!(matches!(refused[..], [Err(_)]), "{refused:?}");
     assert_eq!(events(&env), ["refused"]);
 }
 
-fn a_yes_that_cannot_be_stored_is_recorded_as_a_refusal() {
+fn an_answer_to_a_file_that_was_replaced_is_refused() {
     let env = TestEnv::with_script(ADDS);
     let host = host(&env);
     let question = open(&host, &Policy::default(), request(&env, "main.py"));
     // After the question was asked, a directory was created where the file should be.
-    std::fs::create_dir_all(env.path("state/skillrun/approvals.db")).unwrap();
-    let error = host
-        .blocking()
-        .answer(&question.id, Answer::YesOnce)
-        .unwrap_err();
+    std::fs::remove_file(env.path(FILE)).unwrap();
+    std::fs::create_dir(env.path(FILE)).unwrap();
+    let error = answer(&host, &question.id, Answer::YesOnce).unwrap_err();
     assert!(matches!(error, AnswerError::Host(Error::Approvals { .. })));
-    assert_eq!(events(&env), ["approved", "refused"]);
+    assert_eq!(events(&env), Vec::<String>::new());
+    // The twin: with a file again that does not know the question, it is still not answered.
+    std::fs::remove_dir(env.path(FILE)).unwrap();
+    let error = answer(&host, &question.id, Answer::YesOnce).unwrap_err();
+    assert!(matches!(error, AnswerError::Unknown { .. }));
+    assert_eq!(host.blocking().approvals().unwrap(), []);
 }
 
 /// A host whose log keeps the events in memory and fails at one write.
@@ -766,7 +868,7 @@ fn an_answer_that_cannot_be_recorded_leaves_the_question_open() {
     let line = |event: &str, script: &str| format!("{event} {script}");
     let yes = || vec![line("approved", A), line("approved", B)];
     let no = || vec![line("refused", A), line("refused", B)];
-    for (answer, fails, first, then) in [
+    for (given, fails, first, then) in [
         (Answer::YesOnce, 0, vec![], yes()),
         // The approval that is already recorded ends with a refusal.
         (
@@ -790,20 +892,18 @@ fn an_answer_that_cannot_be_recorded_leaves_the_question_open() {
             panic!("not asked once")
         };
         let question = &asked.question;
-        let error = host.blocking().answer(&question.id, answer).unwrap_err();
+        let error = answer(&host, &question.id, given).unwrap_err();
         assert!(
             matches!(error, AnswerError::Host(Error::Audit { .. })),
             "{error}"
         );
         assert_eq!(std::mem::take(&mut *events.lock().unwrap()), first);
         // Nothing was approved, and the same question can be answered again.
-        assert_eq!(host.approvals().list().unwrap(), []);
+        assert_eq!(host.blocking().approvals().unwrap(), []);
         assert_eq!(host.blocking().questions().unwrap(), [(**question).clone()]);
-        let decided = host.blocking().answer(&question.id, answer).unwrap();
-        let permitted = decided
-            .iter()
-            .filter(|one| matches!(one, Decision::Permitted(_)));
-        assert_eq!(permitted.count(), if answer == Answer::No { 0 } else { 2 });
+        let decided = answer(&host, &question.id, given).unwrap();
+        let permitted = decided.iter().filter(|one| one.is_ok());
+        assert_eq!(permitted.count(), if given == Answer::No { 0 } else { 2 });
         assert_eq!(*events.lock().unwrap(), then);
     }
     // The same for a question that is declined, and for one that expires.
@@ -833,11 +933,11 @@ fn a_yes_is_recorded_with_what_it_approves() {
     std::fs::create_dir(env.path("one")).unwrap();
     let host = host(&env);
     let wanted = Request {
-        workspace: Some(env.path("one")),
+        workspace: Some(env.path("one").into()),
         ..request(&env, "main.py")
     };
     let question = open(&host, &Policy::default(), wanted);
-    answered(&host, &question, Answer::YesInSession);
+    answered(&host, &question, Answer::YesInSession).unwrap();
     let line = &env.audit()[0];
     for (key, value) in [
         ("event", "approved"),

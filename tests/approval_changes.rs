@@ -28,7 +28,7 @@ fn a_script_replaced_during_the_decision_never_runs_by_an_earlier_approval() {
     let policy = Policy::default();
     let question = open(&host, &policy, request(&env, "main.py"));
     let good = question.scripts[0].sha256.clone();
-    answered(&host, &question, Answer::YesOnce);
+    answered(&host, &question, Answer::YesOnce).unwrap();
     let stop = AtomicBool::new(false);
     let (mut permitted, mut asked, mut refused) = (0, 0, 0);
     std::thread::scope(|scope| {
@@ -102,9 +102,7 @@ fn a_skill_changed_between_the_yes_and_the_run_does_not_run() {
     env.write("skill/scripts/lib.py", "print('good')\n");
     let host = host(&env);
     let question = open(&host, &Policy::default(), request(&env, "main.py"));
-    let Decision::Permitted(permit) = answered(&host, &question, Answer::YesOnce) else {
-        panic!()
-    };
+    let permit = answered(&host, &question, Answer::YesOnce).unwrap();
     env.write("skill/scripts/lib.py", "print('evil')\n");
     let Err(RunError::Refused(refusal)) = block_on(host.run(permit)) else {
         panic!()
@@ -132,7 +130,7 @@ fn an_approval_is_valid_for_one_workspace() {
         std::fs::create_dir(env.path(folder)).unwrap();
     }
     let within = |folder: Option<&str>| Request {
-        workspace: folder.map(|folder| env.path(folder)),
+        workspace: folder.map(|folder| env.path(folder).into()),
         ..request(&env, "main.py")
     };
     let policy = Policy::default();
@@ -148,7 +146,7 @@ fn an_approval_is_valid_for_one_workspace() {
             slots: None,
         });
         let question = open(&host, &policy, within(Some("one")));
-        answered(&host, &question, answer);
+        answered(&host, &question, answer).unwrap();
         assert!(is_permitted(&host, &policy, within(Some("one"))));
         assert!(!is_permitted(&host, &policy, within(Some("two"))));
         let question = open(&host, &policy, within(Some("two")));
@@ -165,7 +163,7 @@ fn a_workspace_and_a_grant_of_the_same_directory_are_two_questions() {
     let write = format!("write:{}", env.text("dir"));
     let policy = policy(&format!("allow = [\"{write}\"]"));
     let as_workspace = || Request {
-        workspace: Some(env.path("dir")),
+        workspace: Some(env.path("dir").into()),
         ..request(&env, "main.py")
     };
     let as_grant = || Request {
@@ -187,7 +185,7 @@ fn a_workspace_and_a_grant_of_the_same_directory_are_two_questions() {
                 slots: None,
             });
             let question = open(&host, &policy, approved());
-            answered(&host, &question, answer);
+            answered(&host, &question, answer).unwrap();
             assert!(is_permitted(&host, &policy, approved()));
             assert!(!is_permitted(&host, &policy, other()), "{at} {answer:?}");
         }
@@ -211,7 +209,7 @@ fn a_workspace_whose_name_reads_like_a_grant_is_another_question() {
     };
     let host = host(&env);
     let question = open(&host, &policy, within(&odd, &[]));
-    answered(&host, &question, Answer::YesOnce);
+    answered(&host, &question, Answer::YesOnce).unwrap();
     assert!(is_permitted(&host, &policy, within(&odd, &[])));
     assert!(!is_permitted(
         &host,
@@ -220,7 +218,10 @@ fn a_workspace_whose_name_reads_like_a_grant_is_another_question() {
     ));
     // A person sees one grant.
     let end = env.end(&["approvals", "list"]);
-    let shown = format!("\"workspace:{}\\nwrite:{}\"\n", "{root}/a", "{root}/b");
+    let shown = format!(
+        "\"workspace:{}\\nwrite:{}\"  by alice (test)\n",
+        "{root}/a", "{root}/b"
+    );
     assert!(end.stdout.ends_with(&shown), "{}", end.stdout);
     assert_eq!(end.stdout.lines().count(), 1);
 }
@@ -231,7 +232,7 @@ fn runs_in_different_workspaces_are_different_questions() {
         std::fs::create_dir(env.path(folder)).unwrap();
     }
     let within = |folder: &str| Request {
-        workspace: Some(env.path(folder)),
+        workspace: Some(env.path(folder).into()),
         ..request(&env, "main.py")
     };
     let host = host(&env);
@@ -256,7 +257,7 @@ fn names_that_are_not_utf8_and_execute_bits_count_as_changes() {
     let (host, policy) = (host(&env), Policy::default());
     let approve = || {
         let question = open(&host, &policy, request(&env, "main.py"));
-        answered(&host, &question, Answer::YesOnce);
+        answered(&host, &question, Answer::YesOnce).unwrap();
         assert!(is_permitted(&host, &policy, request(&env, "main.py")));
     };
     approve();

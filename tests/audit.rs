@@ -69,9 +69,13 @@ fn a_run_leaves_a_started_and_a_finished_line_with_every_field() {
         "stderr_bytes",
         "stdout_truncated",
         "stderr_truncated",
+        "denied",
         "warnings",
     ];
-    assert_eq!(keys(started), [start.as_slice(), &["previous"]].concat());
+    assert_eq!(
+        keys(started),
+        [start.as_slice(), &["approver", "previous"]].concat()
+    );
     assert_eq!(
         keys(finished),
         [start.as_slice(), &ending, &["previous"]].concat()
@@ -136,7 +140,7 @@ fn a_timeout_is_recorded_as_a_warning() {
     assert_eq!(line["level"], "warning");
     assert_eq!(line["status"], "timed_out");
     assert_eq!(line["exit_code"], 124);
-    let warning = "`scripts/main.py` was stopped at its time limit of 1s (raise it with --timeout)";
+    let warning = "`scripts/main.py` was stopped at its time limit of 1s (limits.time)";
     assert_eq!(line["warnings"], json!([warning]));
 }
 

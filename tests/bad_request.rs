@@ -184,7 +184,7 @@ fn a_missing_workspace_is_an_error() {
 fn the_skill_itself_cannot_be_the_workspace() {
     let env = TestEnv::with_script(HELLO);
     let message = "workspace `skill` is the skill's own folder, which is read-only";
-    let hint = Some("omit --workspace if reading is enough, or pass --allow write:skill");
+    let hint = Some("name no workspace if reading is enough, or pass --allow write:skill");
     fails(
         &env,
         &["./skill", "main.py", "-w", "skill"],

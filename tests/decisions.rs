@@ -95,7 +95,7 @@ fn every_combination_of_policy_tools_approval_and_isolation_is_decided_as_the_ta
         return;
     }
     let expected = std::fs::read_to_string(path).unwrap();
-    let state = host(&TestEnv::new()).native_state();
+    let state = host(&TestEnv::new()).blocking().native_state();
     let lacks_ruby = state.missing.contains(&"ruby");
     let lacks_namespaces = state.backend != Some("namespaces");
     for (is, should) in table.lines().zip(expected.lines()) {

@@ -137,11 +137,18 @@ impl TestEnv {
 
     /// The binary in a mount namespace of its own. `shell` mounts, and then runs `"$0" "$@"`.
     pub(crate) fn command_in_mounts(&self, shell: &str, words: &[&str]) -> Command {
+        let mut command = self.program_in_mounts(shell, Path::new(env!("CARGO_BIN_EXE_skillrun")));
+        command.args(words);
+        command
+    }
+
+    /// Any program in a mount namespace of its own. `shell` mounts, and then runs `"$0" "$@"`.
+    pub(crate) fn program_in_mounts(&self, shell: &str, program: &Path) -> Command {
         let mut command = self.program("unshare");
         command
             .args(OWN_MOUNTS)
-            .args(["sh", "-c", shell, env!("CARGO_BIN_EXE_skillrun")])
-            .args(words)
+            .args(["sh", "-c", shell])
+            .arg(program)
             .env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command
     }
@@ -304,7 +311,7 @@ impl TestEnv {
 }
 
 /// Changes the owner of a tree to [`NOBODY`].
-fn chown_all(path: &Path) {
+pub(crate) fn chown_all(path: &Path) {
     std::os::unix::fs::lchown(path, Some(NOBODY), Some(NOBODY)).unwrap();
     if path.symlink_metadata().unwrap().is_dir() {
         for entry in fs::read_dir(path).unwrap() {

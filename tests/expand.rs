@@ -510,7 +510,7 @@ fn failed_and_timed_out_markers_are_reported_as_events() {
     assert_eq!(
         end.stderr,
         "warning: marker 1 `scripts/fail.py` ended with exit code 1\n\
-         warning: `scripts/hang.py` was stopped at its time limit of 1s (raise it with --timeout)\n"
+         warning: `scripts/hang.py` was stopped at its time limit of 1s (limits.time)\n"
     );
     let reported: Vec<_> = events(&env)
         .iter()

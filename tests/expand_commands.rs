@@ -1,5 +1,6 @@
 //! Commands of this machine in a model's text: which run, with which grants, and after whose approval.
 
+use crate::approval::answer;
 use crate::env::{End, TestEnv};
 use crate::expand::{EVENTS, env, events, expand, marker};
 use crate::folder::needs;
@@ -44,6 +45,7 @@ mod commands {
         r9s_phase_3_a_command_runs_only_if_the_policy_names_it,
         a_command_gets_the_grants_of_every_skill_and_no_others,
         a_command_runs_without_a_shell,
+        a_script_that_is_named_like_a_command_is_shown_with_its_path,
         a_command_that_is_a_script_runs_as_the_kernel_runs_it,
         a_command_that_other_users_may_write_is_refused,
         an_interpreter_that_other_users_may_write_is_refused_wherever_it_is_named,
@@ -53,6 +55,23 @@ mod commands {
         a_policy_that_refuses_native_scripts_refuses_commands,
         nothing_is_permitted_that_was_not_granted,
     }
+}
+
+fn a_script_that_is_named_like_a_command_is_shown_with_its_path() {
+    let env = env();
+    env.write("named/SKILL.md", crate::env::SKILL_MD);
+    env.write("named/scripts/count.py", "print('counted')\n");
+    let words = ["--skill", "./named", "-y"];
+    let end = expand(&env, "!{count.py a} !{other.py}\n", &words);
+    assert_eq!(
+        end.stderr,
+        "refused: `run:count.py` is not granted\n\
+         hint: to run the script, write `scripts/count.py`\n\
+         refused: `run:other.py` is not granted\n\
+         hint: add \"run:other.py\" to `allow` in skillrun.toml, or pass --allow run:other.py\n"
+    );
+    let end = expand(&env, "!{scripts/count.py a}\n", &words);
+    assert_eq!((end.stdout.as_str(), end.code), ("counted\n", 0));
 }
 
 fn r9s_phase_3_a_command_runs_only_if_the_policy_names_it() {
@@ -356,13 +375,8 @@ fn an_approval_of_a_command_is_valid_for_its_arguments_only() {
         ("echo", "/usr/bin/echo")
     );
     assert_eq!(script.args, ["a", "b c"]);
-    let mut permitted = host
-        .blocking()
-        .answer(&question.id, Answer::YesOnce)
-        .unwrap();
-    let Some(Decision::Permitted(permit)) = permitted.pop() else {
-        panic!()
-    };
+    let mut permitted = answer(&host, &question.id, Answer::YesOnce).unwrap();
+    let permit = permitted.remove(0).unwrap();
     let outcome = block_on(host.run(permit)).unwrap();
     assert_eq!(
         (outcome.stdout.as_str(), outcome.skill.as_str()),
@@ -380,7 +394,7 @@ fn an_approval_of_a_command_is_valid_for_its_arguments_only() {
     ] {
         assert!(asks(&other, different).is_some(), "{different}");
     }
-    let listed = other.approvals().list().unwrap();
+    let listed = other.blocking().approvals().unwrap();
     assert_eq!(listed.len(), 1);
     assert_eq!(listed[0].script, "echo 'a' 'b c'");
 }
@@ -389,12 +403,10 @@ fn yes_in_session_to_a_command_is_valid_for_that_command_only() {
     let env = env();
     let host = host(&env);
     let question = asks(&host, "!{echo a}").unwrap();
-    host.blocking()
-        .answer(&question.id, Answer::YesInSession)
-        .unwrap();
+    answer(&host, &question.id, Answer::YesInSession).unwrap();
     assert!(asks(&host, "!{echo b}").is_none());
     assert!(asks(&host, "!{date}").is_some());
-    host.end_session("", "c");
+    host.blocking().end_session("", "c").unwrap();
     assert!(asks(&host, "!{echo b}").is_some());
     // An approval of a script in a session does not cover a command, nor the other way round.
     let script = Request {
@@ -405,9 +417,7 @@ fn yes_in_session_to_a_command_is_valid_for_that_command_only() {
     else {
         panic!()
     };
-    host.blocking()
-        .answer(&question.id, Answer::YesInSession)
-        .unwrap();
+    answer(&host, &question.id, Answer::YesInSession).unwrap();
     assert!(asks(&host, "!{echo b}").is_some());
 }
 

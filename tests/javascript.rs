@@ -40,7 +40,8 @@ fn javascript_that_waits_for_input_that_never_comes_is_stopped_at_the_time_limit
         assert_eq!(end.stdout, "waits\n", "{wait}");
         assert_eq!(
             end.stderr,
-            "warning: `scripts/main.mjs` was stopped at its time limit of 1s (raise it with --timeout)\n",
+            "warning: `scripts/main.mjs` was stopped at its time limit of 1s (limits.time)\n\
+             hint: raise limits.time with --timeout\n",
             "{wait}"
         );
         assert_eq!(end.code, 124, "{wait}");

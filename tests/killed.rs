@@ -4,17 +4,34 @@
 //! The n-th system call of a kind kills the process, for every n up to the last: before the log is
 //! opened, between the line and its head, before the script starts, and so on. Every script that ran has its line,
 //! and the log verifies after each of these deaths.
+//!
+//! strace counts the calls of each thread separately, so the thread that makes most of them dies first. To reach what
+//! the others do after the script, a second test begins to count when the script has run.
 
 use crate::env::{End, TestEnv};
 use libtest_mimic::Trial;
 use serde_json::Value;
 use skillrun::audit::{AuditFiles, AuditFindingKind};
+use std::collections::BTreeSet;
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
+use std::process::{Child, Stdio};
 
-/// The system calls with which a run reads, writes and locks.
-const RUN: [&str; 11] = [
-    "openat", "openat2", "flock", "fstat", "statx", "pread64", "write", "pwrite64", "close",
-    "mkdir", "rmdir",
+/// The system calls with which a run reads, writes and locks, and the one with which its process ends.
+const RUN: [&str; 12] = [
+    "openat",
+    "openat2",
+    "flock",
+    "fstat",
+    "statx",
+    "pread64",
+    "write",
+    "pwrite64",
+    "close",
+    "mkdir",
+    "rmdir",
+    "exit_group",
 ];
 
 /// The system calls of SQLite.
@@ -38,6 +55,13 @@ pub(crate) fn tests() -> Vec<Trial> {
             },
         ),
         Trial::test(
+            "every_run_is_in_the_log_wherever_the_process_was_killed_after_the_script",
+            || {
+                every_run_is_in_the_log_wherever_the_process_was_killed_after_the_script();
+                Ok(())
+            },
+        ),
+        Trial::test(
             "every_refusal_is_in_the_log_wherever_the_process_was_killed",
             || {
                 every_refusal_is_in_the_log_wherever_the_process_was_killed();
@@ -52,17 +76,28 @@ pub(crate) fn tests() -> Vec<Trial> {
             Ok(())
         },
     );
-    let traced = TestEnv::new()
+    let can_trace = TestEnv::new()
         .program("strace")
         .args(["-qq", "-o", "/dev/null", "true"])
         .env("PATH", "/usr/bin:/bin")
         .status();
     let tests = tests.into_iter().chain([approval]);
-    if traced.is_ok_and(|status| status.success()) {
-        return tests.collect();
-    }
-    let ignored = |test: Trial| test.with_kind("needs strace").with_ignored_flag(true);
+    let is_traceable = can_trace.is_ok_and(|status| status.success());
+    let ignored = |test: Trial| {
+        let can_run = is_traceable && (can_attach() || !test.name().ends_with("after_the_script"));
+        match can_run {
+            true => test,
+            false => test.with_kind("needs strace").with_ignored_flag(true),
+        }
+    };
     tests.map(ignored).collect()
+}
+
+/// Whether this user may trace a process that is not a child of the tracer.
+fn can_attach() -> bool {
+    let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope");
+    let is_restricted = scope.is_ok_and(|scope| scope.trim() != "0");
+    !is_restricted || rustix::process::geteuid().is_root()
 }
 
 /// Runs the command again and again, killed one system call later each time, until it survives for each kind of
@@ -117,36 +152,111 @@ fn verify(env: &TestEnv, name: &str) {
 }
 
 /// The events of the run with this argument.
-fn events(env: &TestEnv, name: &str) -> Vec<Value> {
+fn events(env: &TestEnv, name: &str) -> Vec<String> {
     let lines = env.audit().into_iter();
     let its = lines.filter(|line| line["arguments"] == name);
-    its.map(|mut line| line["event"].take()).collect()
+    its.filter_map(|line| Some(line["event"].as_str()?.to_owned()))
+        .collect()
+}
+
+/// A script that creates a file in its workspace, says so, and waits for its input to end.
+fn env_of_run() -> TestEnv {
+    let env = TestEnv::with_script(
+        "import sys\nopen(sys.argv[1], 'w').close()\nprint('ran', flush=True)\nsys.stdin.read()\n",
+    );
+    std::fs::create_dir(env.path("workspace")).unwrap();
+    env
+}
+
+fn run_of(name: &str) -> Vec<String> {
+    with_name(&["run", "./skill", "main.py", "-w", "workspace"])(name)
 }
 
 fn every_run_is_in_the_log_wherever_the_process_was_killed() {
-    let env = TestEnv::with_script("import sys\nopen(sys.argv[1], 'w').close()\n");
-    std::fs::create_dir(env.path("workspace")).unwrap();
-    let words = with_name(&["run", "./skill", "main.py", "-w", "workspace"]);
-    let (mut before, mut after, mut whole) = (0, 0, 0);
-    let killed = killed_everywhere(&env, &RUN, words, |name, end| {
+    let env = env_of_run();
+    let mut whole = 0;
+    let mut deaths = BTreeSet::new();
+    let killed = killed_everywhere(&env, &RUN, run_of, |name, end| {
         let ran = Path::new(&env.path("workspace")).join(name).exists();
         let events = events(&env, name);
-        match (end.code, ran) {
-            (0, true) => {
+        match end.code {
+            0 => {
+                assert!(ran, "{name}");
                 assert_eq!(events, ["started", "finished"], "{name}");
                 whole += 1;
             }
-            (137, true) => {
-                assert_eq!(events[0], "started", "{name}");
-                after += 1;
-            }
-            (137, false) => before += 1,
+            137 => drop(deaths.insert((ran, events.join(" ")))),
             _ => panic!("{name}: {end:?}"),
         }
     });
-    // Some died before the script ran and some after; otherwise this shows nothing.
     assert_eq!(whole, RUN.len());
-    assert!(before > 50 && after > 10, "{before} {after} {killed}");
+    assert!(killed > 50, "{killed}");
+    // It died before and after its first line, and no script ran before that.
+    let is_known = |(ran, events): &(bool, String)| match ran {
+        true => events.starts_with("started"),
+        false => ["", "started"].contains(&events.as_str()),
+    };
+    assert!(deaths.iter().all(is_known), "{deaths:?}");
+    for events in ["", "started"] {
+        assert!(deaths.contains(&(false, events.to_owned())), "{deaths:?}");
+    }
+}
+
+fn every_run_is_in_the_log_wherever_the_process_was_killed_after_the_script() {
+    let env = env_of_run();
+    let mut whole = 0;
+    let mut deaths = BTreeSet::new();
+    for call in RUN {
+        for n in 1.. {
+            let name = format!("{call}-{n}");
+            let mut run = env.command(&run_of(&name));
+            let mut run = run
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap();
+            let mut stdout = BufReader::new(run.stdout.take().unwrap());
+            let mut line = String::new();
+            stdout.read_line(&mut line).unwrap();
+            assert_eq!(line, "ran\n", "{name}");
+            let mut tracer = traced(&env, run.id(), call, n);
+            drop(run.stdin.take());
+            let status = run.wait().unwrap();
+            tracer.wait().unwrap();
+            verify(&env, &name);
+            let events = events(&env, &name).join(" ");
+            if status.success() {
+                assert_eq!(events, "started finished", "{name}");
+                whole += 1;
+                break;
+            }
+            assert_eq!(status.signal(), Some(9), "{name}");
+            deaths.insert(events);
+        }
+    }
+    assert_eq!(whole, RUN.len());
+    // It died before and after its last line.
+    assert_eq!(
+        deaths,
+        ["started", "started finished"].map(str::to_owned).into()
+    );
+}
+
+/// Kills a process at the n-th call of a kind that one of its threads makes from now on.
+fn traced(env: &TestEnv, process: u32, call: &str, n: usize) -> Child {
+    let mut tracer = env.program("strace");
+    tracer.env("PATH", "/usr/bin:/bin");
+    tracer.args(["-f", "-o", "/dev/null", "-p", &process.to_string()]);
+    tracer.args(["-e", &format!("trace={call}")]);
+    tracer.args(["-e", &format!("inject={call}:signal=KILL:when={n}")]);
+    let mut tracer = tracer.stderr(Stdio::piped()).spawn().unwrap();
+    let mut stderr = BufReader::new(tracer.stderr.take().unwrap());
+    let mut line = String::new();
+    stderr.read_line(&mut line).unwrap();
+    assert!(line.contains("attached"), "{line}");
+    // It must not find its pipe closed.
+    std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
+    tracer
 }
 
 fn every_refusal_is_in_the_log_wherever_the_process_was_killed() {

@@ -3,8 +3,8 @@
 use crate::env::{SKILL_MD, TestEnv, shared_cache};
 use crate::setup;
 use skillrun::{
-    Approvals, AuditLog, Check, Decision, Error, Host, Limits, Permit, Policy, Refusal, Request,
-    RunError, Settings, Skill,
+    Approvals, AuditLog, Check, Decision, Error, Host, Limits, Live, Permit, Policy, Refusal,
+    Request, RunError, Settings, Skill, Status,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -26,6 +26,8 @@ tests! {
     a_request_is_recorded_with_the_name_of_its_tenant,
     a_skill_that_changes_after_its_digest_was_compared_does_not_run,
     an_embedder_sets_the_directories_in_which_bare_names_apply,
+    a_run_that_is_stopped_while_its_interpreter_is_compiled_is_cancelled,
+    no_message_of_the_library_names_a_flag,
 }
 
 /// A host that writes its log into the test environment.
@@ -213,7 +215,7 @@ fn a_limit_beyond_the_policy_is_refused() {
     let refusal = refused(&env, &policy, asks(11));
     assert_eq!(
         refusal.to_string(),
-        "refused: time exceeds the policy's maximum of `10s`\n\
+        "refused: time `11s` exceeds the maximum of `10s` that `limits.time` in the policy sets\n\
          hint: write time = \"11s\" under [limits] in skillrun.toml"
     );
     assert_eq!(refusal.check, Check::Limits);
@@ -233,7 +235,7 @@ fn a_grant_that_the_policy_lacks_is_refused() {
         refusal.to_string(),
         format!(
             "refused: `{grant}` is not granted to skill `skill`\n\
-             hint: add \"{grant}\" to `allow` in skillrun.toml, or pass --allow {grant}"
+             hint: add \"{grant}\" to `allow` in skillrun.toml, or grant `{grant}`"
         )
     );
     let policy = Policy::default().and_allow([grant.clone()]);
@@ -266,7 +268,7 @@ fn an_audit_sink_that_fails_stops_everything() {
         slots: None,
     });
     let request = Request {
-        workspace: Some(env.path("workspace")),
+        workspace: Some(env.path("workspace").into()),
         ..Request::typed(&skill(&env), "main.py")
     };
     let permit = permitted(&host, &Policy::default(), request);
@@ -332,4 +334,75 @@ fn an_embedder_sets_the_directories_in_which_bare_names_apply() {
     assert_eq!(refusal.check, Check::Policy);
     let own = policy.with_skill_dirs([env.root().to_owned()]);
     permitted(&host(&env), &own, Request::new(&skill(&env), "main.py"));
+}
+
+fn a_run_that_is_stopped_while_its_interpreter_is_compiled_is_cancelled() {
+    let env = TestEnv::new();
+    env.write("skill/SKILL.md", SKILL_MD);
+    env.write("skill/scripts/main.js", "console.log('ran')\n");
+    let host = Host::new(Settings {
+        cache: env.path("cache"),
+        audit: AuditLog::file(env.path("state/skillrun/audit.jsonl")),
+        approvals: Approvals::file(env.path("state/skillrun/approvals.db")),
+        protected: vec![],
+        slots: None,
+    });
+    let request = Request::typed(&skill(&env), "main.js");
+    let permit = permitted(&host, &Policy::default(), request);
+    assert_eq!(
+        host.blocking().unprepared_for(&permit).unwrap(),
+        Some("javascript")
+    );
+    let live = Live {
+        // Pending when the slot is taken.
+        stop: Some(Box::pin(tokio::task::yield_now())),
+        ..Live::default()
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let outcome = runtime.block_on(host.run_live(permit, live)).unwrap();
+    // Does not wait for the compiler.
+    runtime.shutdown_background();
+    assert_eq!(
+        (outcome.status, outcome.exit_code),
+        (Status::Cancelled, 130)
+    );
+    assert_eq!(outcome.stdout, "");
+}
+
+/// An embedder has other words for what a person can change. `Refusal::remedy` and its like are for front ends.
+fn no_message_of_the_library_names_a_flag() {
+    // Flags of interpreters and of `env`.
+    let others = ["--preserve-symlinks-main", "--split-string="];
+    let mut directories = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/src")];
+    let (mut read, mut named) = (0, Vec::new());
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                directories.push(path);
+                continue;
+            }
+            let source = std::fs::read_to_string(&path).unwrap();
+            let code = source.split("#[cfg(test)]\nmod tests").next().unwrap();
+            let lines = code
+                .lines()
+                .filter(|line| !line.trim_start().starts_with("//"));
+            for line in lines {
+                read += 1;
+                let line = others
+                    .iter()
+                    .fold(line.to_owned(), |line, other| line.replace(other, ""));
+                let mut after = line.split("--").skip(1);
+                if after.any(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase())) {
+                    named.push(format!("{}: {}", path.display(), line.trim()));
+                }
+            }
+        }
+    }
+    assert!(named.is_empty(), "{}", named.join("\n"));
+    // If no source was found, anything would pass.
+    assert!(read > 10_000, "only {read} lines were read");
 }

@@ -37,7 +37,8 @@ fn a_script_that_waits_for_input_that_never_comes_is_stopped_at_the_time_limit()
     assert_eq!(end.stdout, "waits\n");
     assert_eq!(
         end.stderr,
-        "warning: `scripts/main.py` was stopped at its time limit of 1s (raise it with --timeout)\n"
+        "warning: `scripts/main.py` was stopped at its time limit of 1s (limits.time)\n\
+         hint: raise limits.time with --timeout\n"
     );
     assert_eq!(end.code, 124);
     env.check_left_behind().unwrap();
@@ -56,10 +57,9 @@ pub(crate) fn is_stopped_while_nothing_reads(env: &TestEnv, script: &str) {
     let end = env.end_of_child(child);
     drop(unread);
     assert_eq!(end.code, 124);
-    assert!(
-        end.stderr
-            .contains("stopped at its time limit of 1s (raise it with --timeout)")
-    );
+    assert!(end.stderr.contains(
+        "stopped at its time limit of 1s (limits.time)\nhint: raise limits.time with --timeout\n"
+    ));
     env.check_left_behind().unwrap();
 }
 
@@ -84,7 +84,7 @@ fn spent_fuel_is_reported_in_the_outcome() {
     assert_eq!(outcome["timeout"], false);
     assert_eq!(
         outcome["stderr"],
-        "Out of fuel: the limit is 100000000 (raise it with --fuel)\n"
+        "Out of fuel: the limit is 100000000 (limits.fuel)\n"
     );
     assert_eq!(outcome["usage"]["fuel"], 100_000_000);
 }
@@ -112,7 +112,7 @@ fn spent_memory_is_reported_in_the_outcome() {
     );
     assert_eq!(
         outcome.stderr,
-        "Out of memory: the limit is 64MiB (raise it with --memory)\n"
+        "Out of memory: the limit is 64MiB (limits.memory)\n"
     );
     assert!(!outcome.success);
     let line = env.audit().pop().unwrap();
@@ -176,8 +176,8 @@ fn a_flood_on_both_streams_is_truncated_and_counted_and_does_not_end_the_script(
     assert_eq!(
         line["warnings"],
         json!([
-            "stdout of `scripts/main.py` was cut at 10MiB: it wrote 100000000 bytes (raise the limit with --max-output)",
-            "stderr of `scripts/main.py` was cut at 10MiB: it wrote 100000000 bytes (raise the limit with --max-output)",
+            "stdout of `scripts/main.py` was cut at 10MiB (limits.output): it wrote 100000000 bytes",
+            "stderr of `scripts/main.py` was cut at 10MiB (limits.output): it wrote 100000000 bytes",
         ])
     );
     env.check_left_behind().unwrap();
@@ -194,8 +194,9 @@ fn a_flood_is_cut_on_the_streams_too() {
     assert!(stderr.ends_with(&format!("{MARKER}\n")));
     assert_eq!(
         warnings,
-        "warning: stdout of `scripts/main.py` was cut at 1MiB: it wrote 100000000 bytes (raise the limit with --max-output)\n\
-         warning: stderr of `scripts/main.py` was cut at 1MiB: it wrote 100000000 bytes (raise the limit with --max-output)\n"
+        "warning: stdout of `scripts/main.py` was cut at 1MiB (limits.output): it wrote 100000000 bytes\n\
+         warning: stderr of `scripts/main.py` was cut at 1MiB (limits.output): it wrote 100000000 bytes\n\
+         hint: raise limits.output with --max-output\n"
     );
 }
 
@@ -291,9 +292,10 @@ fn a_memory_error_that_ends_a_script_names_the_flag() {
     let env = TestEnv::with_script("bytes(100 << 20)\nprint('allocated')\n");
     let end = env.end(&["run", "./skill", "main.py", "--memory", "64MiB"]);
     assert_eq!((end.stdout.as_str(), end.code), ("", 1));
-    let last: Vec<&str> = end.stderr.lines().rev().take(2).collect();
-    let warning = "warning: the script hit its memory limit of 64MiB (raise it with --memory)";
-    assert_eq!(last, [warning, "MemoryError"]);
+    let last: Vec<&str> = end.stderr.lines().rev().take(3).collect();
+    let warning = "warning: the script hit its memory limit of 64MiB (limits.memory)";
+    let hint = "hint: raise limits.memory with --memory";
+    assert_eq!(last, [hint, warning, "MemoryError"]);
     let end = env.end(&["run", "./skill", "main.py"]);
     assert_eq!(
         (end.stdout.as_str(), end.stderr.as_str()),

@@ -1,6 +1,7 @@
 //! Symbolic links in the paths that a person grants: those of the system are followed, those that a script could
 //! have made are refused with the name of their target.
 
+use crate::approval::answer;
 use crate::env::{End, SKILL_MD, TestEnv};
 use crate::folder::needs;
 use crate::library::{block_on, host, permitted, skill};
@@ -96,7 +97,7 @@ fn refused(end: &End, message: &str, hint: &str) {
     );
 }
 
-const HINT: &str = "pass `{root}/keys` itself, or --follow if the link is yours";
+const HINT: &str = "name `{root}/keys` itself, or pass --follow if the link is yours";
 
 fn a_link_that_a_script_planted_is_refused_as_a_workspace() {
     for who in User::ALL {
@@ -119,7 +120,7 @@ fn a_link_that_a_script_planted_is_refused_as_a_workspace() {
             &end,
             "workspace `proj/out/deep` leads to `{root}/keys/deep` through the symbolic link \
              `{root}/proj/out`, which a script could have made",
-            "pass `{root}/keys/deep` itself, or --follow if the link is yours",
+            "name `{root}/keys/deep` itself, or pass --follow if the link is yours",
         );
         // The twins: the target by its own name, and a link that the person allowed.
         for words in [
@@ -217,7 +218,7 @@ fn a_link_that_a_script_planted_is_refused_as_a_typed_grant() {
         refused(
             &run(&["--allow", "read:proj/data"]),
             "`read:{root}/proj/data` is a symbolic link to `{root}/keys/id` that a script could have made",
-            "pass `{root}/keys/id` itself, or --follow if the link is yours",
+            "name `{root}/keys/id` itself, or pass --follow if the link is yours",
         );
         for words in [
             &["--allow", "read:proj/data", "--follow"][..],
@@ -249,7 +250,7 @@ fn a_link_that_a_script_planted_is_refused_as_input() {
         refused(
             &end,
             "input `proj/data` is a symbolic link to `{root}/keys/id` that a script could have made",
-            "pass `@{root}/keys/id` itself, or --follow if the link is yours",
+            "name `@{root}/keys/id` itself, or pass --follow if the link is yours",
         );
         let last = env.audit().pop().unwrap();
         assert_eq!(
@@ -399,9 +400,7 @@ fn a_replaced_link_is_not_what_was_approved() {
         panic!()
     };
     assert_eq!(question.grants, [format!("read:{}", env.text("one"))]);
-    host.blocking()
-        .answer(&question.id, skillrun::Answer::YesOnce)
-        .unwrap();
+    answer(&host, &question.id, skillrun::Answer::YesOnce).unwrap();
     assert!(matches!(decide(), Decision::Permitted(_)));
     setup::prepare(env.root(), "remove link\nsymlink two link").unwrap();
     let Decision::Pending(question) = decide() else {
@@ -416,7 +415,7 @@ fn the_library_refuses_a_linked_workspace_unless_links_are_allowed() {
     setup::prepare(env.root(), "symlink real link").unwrap();
     let (host, skill) = (host(&env), skill(&env));
     let request = |follow| Request {
-        workspace: Some(env.path("link")),
+        workspace: Some(env.path("link").into()),
         args: vec![".".into()],
         follow,
         ..Request::typed(&skill, "main.py")
@@ -434,7 +433,7 @@ fn the_library_refuses_a_linked_workspace_unless_links_are_allowed() {
         refusal.to_string(),
         format!(
             "refused: workspace `{link}` is a symbolic link to `{real}` that a script could have made\n\
-             hint: pass `{real}` itself, or --follow if the link is yours"
+             hint: name `{real}` itself, or follow links, if this one is yours"
         )
     );
     let permit = permitted(&host, &Policy::default(), request(true));

@@ -24,6 +24,8 @@ macro_rules! tests {
 
 mod approval;
 mod approval_changes;
+mod approval_shared;
+mod artifacts;
 mod attack_corpus;
 mod audit;
 mod audit_chain;
@@ -31,6 +33,7 @@ mod audit_show;
 mod bad_input;
 mod bad_request;
 mod cache;
+mod ceiling;
 mod check;
 mod command_line;
 mod concurrency;
@@ -38,11 +41,15 @@ mod containment;
 mod corpus_attacks;
 mod costs;
 mod decisions;
+mod denials;
+mod embedding;
 mod engine;
 mod env;
 mod expand;
 mod expand_commands;
 mod folder;
+mod handles;
+mod hints;
 mod javascript;
 mod killed;
 mod library;
@@ -50,6 +57,7 @@ mod limits;
 mod linked_skills;
 mod links;
 mod load;
+mod memory;
 mod modules;
 mod native;
 mod node;
@@ -60,11 +68,14 @@ mod sections;
 mod setup;
 mod state;
 mod stuck;
+mod system_calls;
+mod tenants;
 mod terminal;
 mod threat_model;
 mod trust;
 mod trusted_files;
 mod usage;
+mod watchdog;
 mod words;
 
 use libtest_mimic::{Arguments, Trial};
@@ -93,6 +104,15 @@ fn main() -> ExitCode {
     if let Ok(role) = std::env::var(native::ROLE) {
         return native::host(&role);
     }
+    if std::env::var_os(ceiling::ROLE).is_some() {
+        return ceiling::host_process();
+    }
+    if std::env::var_os(memory::ROLE).is_some() {
+        return memory::host_process();
+    }
+    if std::env::var_os(system_calls::ROLE).is_some() {
+        return system_calls::host_process();
+    }
     let _hangup = default_hangup();
     let arguments = Arguments::from_args();
     let mut tests: Vec<Trial> = Vec::new();
@@ -101,30 +121,40 @@ fn main() -> ExitCode {
         ("cache", cache::tests()),
         ("approval", approval::tests()),
         ("approval", approval_changes::tests()),
+        ("approval", approval_shared::tests()),
+        ("artefacts", artifacts::tests()),
         ("audit", audit::tests()),
         ("audit", audit_chain::tests()),
         ("audit", killed::tests()),
         ("audit", audit_show::tests()),
         ("bad input", bad_input::tests()),
         ("bad input", bad_request::tests()),
+        ("ceiling", ceiling::tests()),
         ("check", check::tests()),
         ("command line", command_line::tests()),
         ("concurrency", concurrency::tests()),
         ("containment", containment::tests()),
         ("corpus", corpus_attacks::tests()),
         ("costs", costs::tests()),
+        ("costs", system_calls::tests()),
         ("decision", decisions::tests()),
+        ("denials", denials::tests()),
         ("engine", engine::tests()),
         ("expand", expand::tests()),
         ("expand", expand_commands::tests()),
+        ("hints", hints::tests()),
         ("javascript", javascript::tests()),
         ("library", library::tests()),
+        ("library", embedding::tests()),
+        ("library", handles::tests()),
+        ("library", tenants::tests()),
         ("modules", modules::tests()),
         ("runtimes", runtimes::tests()),
         ("limits", limits::tests()),
         ("links", linked_skills::tests()),
         ("links", links::tests()),
         ("load", load::tests()),
+        ("memory", memory::tests()),
         ("native", native::tests()),
         ("node", node::tests()),
         ("protected", protected::tests()),

@@ -4,12 +4,18 @@
 use crate::containment::meanwhile;
 use crate::env::{End, SKILL_MD, TestEnv, shared_cache};
 use crate::folder::needs;
-use crate::library::{block_on, permitted, skill};
+use crate::library::{block_on, host, permitted, skill};
 use crate::native::without_namespaces;
 use libtest_mimic::Trial;
-use skillrun::{Approvals, AuditLog, Host, Policy, Request, Settings};
+use skillrun::running::{Run, RunEvent};
+use skillrun::tenant::{Tenant, TenantSettings};
+use skillrun::{
+    Approvals, AuditLog, Check, Decision, Host, Outcome, Permit, Policy, Request, Settings,
+};
 use std::fs;
+use std::path::Path;
 use std::process::Command;
+use tokio::io::AsyncWriteExt as _;
 
 /// All tests; ignored if native scripts cannot be confined.
 pub(crate) fn tests() -> Vec<Trial> {
@@ -21,6 +27,8 @@ mod listed {
     use super::*;
 
     tests! {
+        a_trusted_policy_in_the_workspace_applies_to_a_native_script_and_is_protected,
+        nothing_is_created_in_a_workspace_in_place_of_a_policy,
         a_native_script_cannot_plant_a_skill,
         a_native_script_cannot_change_another_skill,
         a_native_script_cannot_change_the_skills_of_its_workspace_wherever_the_run_is_started,
@@ -32,6 +40,15 @@ mod listed {
         a_home_can_be_a_workspace,
         a_folder_with_a_protected_file_cannot_be_moved,
         a_skill_directory_made_by_another_program_does_not_end_a_wasm_run,
+        a_wasm_script_cannot_plant_a_skill_of_its_tenant,
+        a_native_script_cannot_plant_a_skill_of_its_tenant,
+        a_tenant_cannot_plant_a_skill_of_another_by_moving_a_workspace,
+        a_directory_on_the_way_to_a_skill_is_moved_aside_if_the_disk_is_full,
+        a_wasm_script_cannot_create_a_side_file_of_the_approvals_database,
+        a_native_script_cannot_create_a_side_file_of_the_approvals_database,
+        a_native_script_does_not_run_if_the_approvals_database_is_directly_in_its_workspace,
+        a_native_run_leaves_no_stand_in_for_a_missing_protected_path,
+        a_question_does_not_end_a_native_run_around_the_approvals_database,
     }
 }
 
@@ -71,6 +88,64 @@ fn bash(script: &str) -> TestEnv {
 }
 
 const IN_PROJECT: [&str; 5] = ["run", "../skill", "main.sh", "-w", "."];
+
+fn a_trusted_policy_in_the_workspace_applies_to_a_native_script_and_is_protected() {
+    let policy = "allow = [\"env:SKILLRUN_TEST_SECRET\"]\n";
+    for way in WAYS {
+        let env = bash(
+            "echo $SKILLRUN_TEST_SECRET\n\
+             try() { output=$(\"$@\" 2>&1) && echo \"$1: done\" || echo \"$1: ${output##*: }\"; }\n\
+             for name in skillrun.toml other.toml; do\n\
+             try bash -c \"echo x > $name\"; echo x > new; try mv new $name; try rm -f $name\ndone\n\
+             rm -f new; ls -A\n",
+        );
+        env.write("project/skillrun.toml", policy);
+        let end = way.end(&env, &IN_PROJECT);
+        let untrusted = "refused: policy `skillrun.toml` is inside the workspace and not trusted\n\
+                         hint: run `skillrun policy trust` after reading it\n";
+        assert_eq!((end.stderr.as_str(), end.code), (untrusted, 126), "{way:?}");
+        let end = way.end(&env, &["policy", "trust", "--yes"]);
+        assert_eq!(end.code, 0, "{way:?}: {}", end.stderr);
+        let end = way.end(&env, &IN_PROJECT);
+        let got = (end.stdout.as_str(), end.stderr.as_str(), end.code);
+        if way == Way::LandlockAsUser {
+            let message = "refused: `scripts/main.sh` cannot be confined here: `{root}/project/skillrun.toml` is a \
+                           protected path inside a directory that the script may write, and without \
+                           namespaces it cannot be read-only\n\
+                           hint: use a separate directory as the workspace\n";
+            assert_eq!(got, ("", message, 126));
+            // The twin: with the same policy in a directory that the script may not write.
+            fs::create_dir(env.path("work")).unwrap();
+            let words = ["run", "../skill", "main.sh", "-w", "../work"];
+            let end = way.end(&env, &words);
+            assert!(end.stdout.starts_with("leaked\n"), "{end:?}");
+        } else {
+            let tried = "leaked\nbash: Read-only file system\nmv: Device or resource busy\n\
+                         rm: Device or resource busy\nbash: done\nmv: done\nrm: done\nskillrun.toml\n";
+            assert_eq!(got, (tried, "", 0), "{way:?}");
+        }
+        assert_eq!(env.read("project/skillrun.toml"), policy, "{way:?}");
+    }
+}
+
+fn nothing_is_created_in_a_workspace_in_place_of_a_policy() {
+    for way in WAYS {
+        let env = bash("ls -A\n");
+        env.write(
+            "skill/scripts/main.py",
+            "import os\nprint(os.listdir('.'))\n",
+        );
+        env.write("project/notes.md", "");
+        for (script, seen) in [("main.sh", "notes.md\n"), ("main.py", "['notes.md']\n")] {
+            let end = way.end(&env, &["run", "../skill", script, "-w", "."]);
+            let got = (end.stdout.as_str(), end.stderr.as_str(), end.code);
+            assert_eq!(got, (seen, "", 0), "{way:?}");
+            let after = fs::read_dir(env.path("project")).unwrap();
+            let after: Vec<_> = after.map(|entry| entry.unwrap().file_name()).collect();
+            assert_eq!(after, ["notes.md"], "{way:?}");
+        }
+    }
+}
 
 fn a_native_script_cannot_plant_a_skill() {
     for folder in [
@@ -410,7 +485,7 @@ fn a_home_can_be_a_workspace() {
             continue;
         }
         let held = "held\n".repeat(4);
-        let stdout = format!("{held}.cache\n.config\n.local\nmade\n");
+        let stdout = format!("{held}.config\n.local\nmade\n");
         let got = (end.stdout.as_str(), end.stderr.as_str(), end.code);
         assert_eq!(got, (stdout.as_str(), "", 0), "{way:?}");
         assert_eq!(env.read("home/.config/other"), "y\n");
@@ -459,7 +534,7 @@ fn a_folder_with_a_protected_file_cannot_be_moved() {
                 slots: None,
             });
             let mut request = Request::typed(&skill(&env), "main.py");
-            request.workspace = Some(env.path("workspace"));
+            request.workspace = Some(env.path("workspace").into());
             request.args = vec!["a/project".into()];
             let permit = permitted(&host, &Policy::default(), request);
             block_on(host.run(permit)).unwrap().stdout
@@ -488,4 +563,413 @@ fn a_skill_directory_made_by_another_program_does_not_end_a_wasm_run() {
     let got = (end.stdout.as_str(), end.stderr.as_str(), end.code);
     assert_eq!(got, ("PermissionError\n", "", 0));
     assert!(env.path(".agents/skills/deploy/SKILL.md").exists());
+}
+
+/// A host with an approvals database at this path, with one open question in it.
+fn host_with_database(env: &TestEnv, path: &str, script: &str) -> Host {
+    let host = host_without_database(env, path);
+    ask(&host, env, script);
+    host
+}
+
+fn host_without_database(env: &TestEnv, path: &str) -> Host {
+    fs::create_dir_all(env.path("workspace")).unwrap();
+    Host::new(Settings {
+        cache: shared_cache().join("skillrun"),
+        audit: AuditLog::file(env.path("state/skillrun/audit.jsonl")),
+        approvals: Approvals::file(env.path(path)),
+        protected: vec![],
+        slots: None,
+    })
+}
+
+fn ask(host: &Host, env: &TestEnv, script: &str) {
+    let asked = Request::new(&skill(env), script);
+    let asked = host.blocking().decide(&Policy::default(), asked).unwrap();
+    assert!(matches!(asked, Decision::Pending(_)), "{asked:?}");
+}
+
+/// Runs a script that was typed, in the workspace.
+async fn run_in_workspace(host: &Host, env: &TestEnv, script: &str, args: &[&str]) -> Outcome {
+    let mut request = Request::typed(&skill(env), script);
+    request.workspace = Some(env.path("workspace").into());
+    request.args = args.iter().map(|&arg| arg.to_owned()).collect();
+    let permit = permitted(host, &Policy::default(), request);
+    host.run(permit).await.unwrap()
+}
+
+/// SQLite rolls the pages of a journal or a write-ahead log back into the database when it next opens it.
+const SIDE_FILES: [&str; 3] = [
+    "approvals.db-journal",
+    "approvals.db-wal",
+    "approvals.db-shm",
+];
+
+fn a_wasm_script_cannot_create_a_side_file_of_the_approvals_database() {
+    let env = TestEnv::with_script(
+        "import errno, os, sys\n\n\
+         def attempt(what, do):\n    \
+             try:\n        print(f'{what}: {do()!r}')\n    \
+             except OSError as error:\n        print(f'{what}: {errno.errorcode[error.errno]}')\n\n\
+         name = sys.argv[1]\n\
+         open('pages', 'w').write('x')\n\
+         attempt('write', lambda: open(name, 'w').write('x'))\n\
+         attempt('rename', lambda: os.rename('pages', name))\n\
+         attempt('link', lambda: os.link('pages', name))\n\
+         attempt('symlink', lambda: os.symlink('pages', name))\n",
+    );
+    let host = host_with_database(&env, "workspace/approvals.db", "main.py");
+    for name in SIDE_FILES {
+        let before = fs::read(env.path("workspace").join(name)).ok();
+        let outcome = block_on(run_in_workspace(&host, &env, "main.py", &[name]));
+        let refused = "write: EPERM\nrename: EPERM\nlink: EPERM\nsymlink: EPERM\n";
+        assert_eq!(outcome.stdout, refused, "{name}");
+        assert_eq!(
+            fs::read(env.path("workspace").join(name)).ok(),
+            before,
+            "{name}"
+        );
+    }
+    assert_eq!(host.blocking().approvals().unwrap(), []);
+    // The twin: a file beside it.
+    let outcome = block_on(run_in_workspace(
+        &host,
+        &env,
+        "main.py",
+        &["approvals.db-notes"],
+    ));
+    let stdout = &outcome.stdout;
+    assert!(stdout.starts_with("write: 1\nrename: None\n"), "{stdout}");
+}
+
+/// An approvals database in the workspace, in a directory of its own.
+const DATABASE: &str = "workspace/state/approvals.db";
+
+fn a_native_script_cannot_create_a_side_file_of_the_approvals_database() {
+    let plant = "\
+        echo x > pages\n\
+        attempt() { output=$(\"$@\" 2>&1) && echo done || echo ${output##*: }; }\n\
+        attempt mv -T pages $1; attempt mv -T state away\n";
+    // The database may not even exist before.
+    let all = SIDE_FILES.map(|name| (name, true));
+    for (name, exists) in all.into_iter().chain([("approvals.db", false)]) {
+        let env = bash(plant);
+        let host = match exists {
+            true => host_with_database(&env, DATABASE, "main.sh"),
+            false => host_without_database(&env, DATABASE),
+        };
+        let name = format!("state/{name}");
+        let outcome = block_on(run_in_workspace(&host, &env, "main.sh", &[&name]));
+        let refused = "Read-only file system\nDevice or resource busy\n";
+        assert_eq!(outcome.stdout, refused, "{name}");
+        assert_eq!(outcome.warnings, [""; 0], "{name}");
+        assert_eq!(host.blocking().approvals().unwrap(), []);
+    }
+    // The twin: a file beside the directory.
+    let env = bash(plant);
+    let host = host_with_database(&env, DATABASE, "main.sh");
+    let outcome = block_on(run_in_workspace(&host, &env, "main.sh", &["notes"]));
+    assert_eq!(outcome.stdout, "done\nDevice or resource busy\n");
+    assert_eq!(env.read("workspace/notes"), "x\n");
+}
+
+/// A directory that the script may write cannot be read-only, and a missing side file cannot be protected in it.
+fn a_native_script_does_not_run_if_the_approvals_database_is_directly_in_its_workspace() {
+    let env = bash("echo ran\n");
+    let host = host_without_database(&env, "workspace/approvals.db");
+    let mut request = Request::typed(&skill(&env), "main.sh");
+    request.workspace = Some(env.path("workspace").into());
+    let decision = host.blocking().decide(&Policy::default(), request).unwrap();
+    let Decision::Refused(refusal) = decision else {
+        panic!("{decision:?}")
+    };
+    let why = format!(
+        "`scripts/main.sh` cannot be confined here: the approvals database is in `{}`, which the script may write, and \
+         there the files that SQLite keeps beside it cannot be protected",
+        env.text("workspace")
+    );
+    assert_eq!((refusal.check, refusal.message), (Check::Isolation, why));
+    assert_eq!(files_below(&env.path("workspace")), [""; 0]);
+    // The twin: in a directory of its own.
+    let host = host_without_database(&env, DATABASE);
+    let outcome = block_on(run_in_workspace(&host, &env, "main.sh", &[]));
+    assert_eq!(outcome.stdout, "ran\n");
+}
+
+/// The files and directories below a directory, sorted.
+fn files_below(top: &Path) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut directories = vec![top.to_owned()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            all.push(path.strip_prefix(top).unwrap().display().to_string());
+            directories.extend(path.is_dir().then_some(path));
+        }
+    }
+    all.sort();
+    all
+}
+
+fn a_native_run_leaves_no_stand_in_for_a_missing_protected_path() {
+    let log = [
+        "state",
+        "state/audit.head",
+        "state/audit.jsonl",
+        "state/audit.lock",
+    ];
+    // What SQLite creates for a question.
+    let database = [
+        "approvals",
+        "approvals/approvals.db",
+        "approvals/approvals.db-journal",
+    ];
+    let path = "workspace/approvals/approvals.db";
+    let env = bash("");
+    host_with_database(&env, path, "main.sh");
+    assert_eq!(files_below(&env.path("workspace")), database);
+    for (approvals, created) in [
+        // The directory exists once the audit log does, so nothing creates the database before a question.
+        ("workspace/state/approvals.db", [&log[..], &["x"]].concat()),
+        // The directory is created with the database, as for a question.
+        (path, [&database[..], &log, &["x"]].concat()),
+    ] {
+        let env = bash("echo > x; ls -A\n");
+        env.write("workspace/notes/before", "");
+        let host = Host::new(Settings {
+            cache: env.path("workspace/cache"),
+            audit: AuditLog::file(env.path("workspace/state/audit.jsonl")),
+            approvals: Approvals::file(env.path(approvals)),
+            protected: vec![env.path("workspace/protected")],
+            slots: None,
+        });
+        let before = files_below(&env.path("workspace"));
+        let outcome = block_on(run_in_workspace(&host, &env, "main.sh", &[]));
+        assert_eq!((outcome.exit_code, &outcome.warnings[..]), (0, &[][..]));
+        let mut after = files_below(&env.path("workspace"));
+        // The script saw nothing else either.
+        let seen: Vec<&str> = outcome.stdout.lines().collect();
+        let top = after.iter().filter(|path| !path.contains('/'));
+        assert_eq!(seen, top.collect::<Vec<_>>());
+        after.retain(|path| !before.contains(path));
+        assert_eq!(after, created);
+        if let Ok(bytes) = fs::read(env.path(approvals)) {
+            assert!(bytes.starts_with(b"SQLite format 3\0"), "{bytes:?}");
+        }
+        assert_eq!(host.blocking().approvals().unwrap(), []);
+    }
+}
+
+/// The host writes a journal with every question. It must not be mistaken for one that the script created.
+fn a_question_does_not_end_a_native_run_around_the_approvals_database() {
+    let env = bash("echo > ready; until [ -e go ]; do sleep 0.01; done; echo done\n");
+    let host = host_with_database(&env, DATABASE, "main.sh");
+    let outcome = block_on(async {
+        let run = run_in_workspace(&host, &env, "main.sh", &[]);
+        let questions = async {
+            while !env.path("workspace/ready").exists() {
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+            for _ in 0..3 {
+                ask(&host, &env, "main.sh");
+            }
+            env.write("workspace/go", "");
+        };
+        tokio::join!(run, questions).0
+    });
+    assert_eq!((outcome.stdout.as_str(), outcome.exit_code), ("done\n", 0));
+    assert_eq!(host.blocking().questions().unwrap().len(), 4);
+}
+
+/// What a script of a tenant prints whose workspace contains the tenant's skill directory. `linked` is a skill there that
+/// is a link to a folder beside it.
+fn run_of_tenant(env: &TestEnv, script: &str, args: &[&str]) -> Outcome {
+    env.write("workspace/skills/own/SKILL.md", SKILL_MD);
+    env.write("workspace/elsewhere/SKILL.md", SKILL_MD);
+    env.write("workspace/theirs/one/SKILL.md", SKILL_MD);
+    let link = env.path("workspace/skills/linked");
+    if !link.is_symlink() {
+        std::os::unix::fs::symlink("../elsewhere", link).unwrap();
+    }
+    let host = host(env);
+    // The skills of another tenant are there, too.
+    host.tenant("globex")
+        .configure(TenantSettings {
+            skill_dirs: vec![env.path("workspace/theirs")],
+            ..TenantSettings::default()
+        })
+        .unwrap();
+    let tenant = host.tenant("acme");
+    tenant
+        .configure(TenantSettings {
+            skill_dirs: vec![env.path("workspace/skills"), env.path("workspace/later")],
+            ..TenantSettings::default()
+        })
+        .unwrap();
+    let mut request = Request::typed(&skill(env), script);
+    request.workspace = Some(env.path("workspace").into());
+    request.args = args.iter().map(|&arg| arg.to_owned()).collect();
+    block_on(async {
+        let Decision::Permitted(permit) = tenant.decide(request).await.unwrap() else {
+            panic!("it is not permitted");
+        };
+        tenant.run(permit).await.unwrap()
+    })
+}
+
+fn a_wasm_script_cannot_plant_a_skill_of_its_tenant() {
+    let env = TestEnv::with_script(
+        "import errno, os, sys\n\
+         os.makedirs('evil/deploy', exist_ok=True)\n\
+         for name in sys.argv[1:]:\n    \
+             try:\n        os.rename('evil/deploy', name)\n        print('done')\n    \
+             except OSError as error:\n        print(errno.errorcode[error.errno])\n",
+    );
+    let planted = [
+        "skills/deploy",
+        "later",
+        "elsewhere/scripts",
+        "theirs/deploy",
+    ];
+    let outcome = run_of_tenant(&env, "main.py", &planted);
+    assert_eq!(outcome.stdout, "EPERM\n".repeat(4));
+    // The twin: a directory beside them.
+    let outcome = run_of_tenant(&env, "main.py", &["beside"]);
+    assert_eq!(outcome.stdout, "done\n");
+    assert!(env.path("workspace/beside").is_dir());
+}
+
+fn a_native_script_cannot_plant_a_skill_of_its_tenant() {
+    let env = bash(
+        "mkdir -p evil/deploy\n\
+         for name in \"$@\"; do\n\
+         output=$(mv -T evil/deploy $name 2>&1) && echo done || echo ${output##*: }\ndone\n",
+    );
+    let planted = ["skills/deploy", "elsewhere/scripts", "theirs/deploy"];
+    let outcome = run_of_tenant(&env, "main.sh", &planted);
+    let refused = "Read-only file system\n".repeat(3);
+    assert_eq!(outcome.stdout, refused, "{outcome:?}");
+    // One that does not exist ends the run when it appears.
+    let outcome = run_of_tenant(&env, "main.sh", &["later"]);
+    assert_eq!(outcome.signal.as_deref(), Some("SIGKILL"), "{outcome:?}");
+    assert!(!env.path("workspace/later").exists());
+    // The twin: a directory beside them.
+    let outcome = run_of_tenant(&env, "main.sh", &["beside"]);
+    assert_eq!(outcome.stdout, "done\n");
+    assert!(env.path("workspace/beside").is_dir());
+}
+
+/// A script has the directory `work` as its workspace. Another one of the same tenant moves that directory to where the
+/// skills of another tenant would be, and then the first one creates a skill.
+fn a_tenant_cannot_plant_a_skill_of_another_by_moving_a_workspace() {
+    let scripts = ["main.sh", "main.py"];
+    for (first, second) in scripts
+        .iter()
+        .flat_map(|first| scripts.map(|second| (first, second)))
+    {
+        // The twin moves it elsewhere.
+        for (to, planted) in [
+            (".agents", ".agents/skills"),
+            ("elsewhere", "elsewhere/skills"),
+        ] {
+            let env = bash(
+                "case $1 in\n\
+                 plant) echo ready; read -r _; mkdir -p skills/deploy; echo end;;\n\
+                 move) mv work $2; echo moved;;\nesac\n",
+            );
+            env.write(
+                "skill/scripts/main.py",
+                "import os, sys\n\
+                 if sys.argv[1] == 'plant':\n    \
+                     print('ready', flush=True)\n    sys.stdin.readline()\n    \
+                     try:\n        os.makedirs('skills/deploy')\n    except OSError:\n        pass\n    \
+                     print('end')\n\
+                 else:\n    \
+                     try:\n        os.rename('work', sys.argv[2])\n        print('moved')\n    \
+                     except PermissionError as error:\n        print(error.strerror)\n",
+            );
+            env.write("workspace/work/kept", "");
+            let host = host(&env);
+            let settings = TenantSettings {
+                skill_dirs: vec![env.path("workspace/.agents/skills")],
+                ..TenantSettings::default()
+            };
+            host.tenant("globex").configure(settings).unwrap();
+            let tenant = host.tenant("acme");
+            let request = |script: &str, workspace: &str, args: &[&str]| {
+                let mut request = Request::typed(&skill(&env), script);
+                request.workspace = Some(env.path(workspace).into());
+                request.args = args.iter().map(|&arg| arg.to_owned()).collect();
+                request
+            };
+            block_on(async {
+                let permit =
+                    permitted_by(&tenant, request(first, "workspace/work", &["plant"])).await;
+                let (mut run, mut stdin) = tenant.start_with_stdin(permit).unwrap();
+                until_ready(&mut run).await;
+                let permit =
+                    permitted_by(&tenant, request(second, "workspace", &["move", to])).await;
+                let moved = tenant.run(permit).await.unwrap();
+                // The wasm tier lets no directory be moved there.
+                let expected = match (second, to) {
+                    ("main.py", ".agents") => "Operation not permitted\n",
+                    _ => "moved\n",
+                };
+                assert_eq!(moved.stdout, expected, "{first} {second}: {moved:?}");
+                stdin.write_all(b"go\n").await.unwrap();
+                let outcome = run.wait().await.unwrap();
+                assert_eq!(
+                    outcome.stdout, "ready\nend\n",
+                    "{first} {second}: {outcome:?}"
+                );
+            });
+            let is_planted = env.path("workspace").join(planted).exists();
+            assert_eq!(is_planted, to == "elsewhere", "{first} {second} {to}");
+        }
+    }
+}
+
+async fn permitted_by(tenant: &Tenant, request: Request) -> Permit {
+    match tenant.decide(request).await.unwrap() {
+        Decision::Permitted(permit) => permit,
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn until_ready(run: &mut Run) {
+    loop {
+        match run.next_event().await {
+            Some(RunEvent::Stdout(bytes)) if bytes.starts_with(b"ready") => return,
+            Some(_) => {}
+            None => panic!("it ended before it was ready"),
+        }
+    }
+}
+
+/// Another run may have the directory open. It cannot be replaced by a fresh one, because that needs an inode.
+fn a_directory_on_the_way_to_a_skill_is_moved_aside_if_the_disk_is_full() {
+    // In a user namespace, there would be no private user for the script.
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let fill = "i=0; while mkdir fill$i 2> /dev/null; do i=$((i + 1)); done; echo full\n";
+    for (then, code, stdout) in [
+        (fill, 137, "full\n.agents.refused\n"),
+        ("echo room\n", 0, "room\n.agents\n"),
+    ] {
+        let env = bash(&format!("mv work .agents; {then}"));
+        fs::create_dir(env.path("disk")).unwrap();
+        let mount = "mount -t tmpfs -o nr_inodes=40,mode=777 none disk && mkdir -m 777 disk/work && \
+                     { \"$0\" \"$@\"; code=$?; ls -A disk | grep agents; exit $code; }";
+        let mut command = env.program("unshare");
+        command.args(["--mount", "sh", "-c", mount, env!("CARGO_BIN_EXE_skillrun")]);
+        command.args(["run", "./skill", "main.sh", "-w", "disk"]);
+        let end = env.end_of(command.env("PATH", "/usr/bin:/bin"));
+        assert_eq!(
+            (end.stdout.as_str(), end.code),
+            (stdout, code),
+            "{}",
+            end.stderr
+        );
+    }
 }

@@ -313,7 +313,7 @@ fn fr_018_the_result_is_structured() {
     let keys: Vec<_> = outcome.as_object().unwrap().keys().cloned().collect();
     let wanted = "run_id skill script script_path runtime status exit_code signal signal_number \
                   stdout stderr stdout_truncated stderr_truncated stdout_bytes stderr_bytes \
-                  execution_time_ms success timeout signaled usage isolation";
+                  execution_time_ms success timeout signaled usage denied denied_truncated artifacts artifacts_truncated isolation";
     assert_eq!(keys, wanted.split_whitespace().collect::<Vec<_>>());
     assert_eq!(outcome["script_path"], "{skill}/scripts/main.py");
 }

@@ -16,8 +16,11 @@ use tokio::sync::Notify;
 
 tests! {
     a_runtime_that_was_added_runs_scripts_of_a_language_that_was_added,
+    two_runtimes_of_one_name_are_an_error,
     a_language_without_a_runtime_is_refused,
     a_run_in_an_added_runtime_waits_for_a_slot_and_can_be_stopped_there,
+    what_an_added_runtime_leaves_in_its_scratch_directory_is_removed_before_its_slot_is_free,
+    dropping_the_handle_of_a_run_stops_an_added_runtime_that_does_not_listen,
 }
 
 static LANGUAGES: [CustomLanguage; 1] = [CustomLanguage {
@@ -26,7 +29,7 @@ static LANGUAGES: [CustomLanguage; 1] = [CustomLanguage {
     interpreter: "shout",
 }];
 
-/// Prints a script and its arguments in capitals. The script `wait` waits first.
+/// Prints a script and its arguments in capitals. The script `wait` waits first, and `litter` fills its scratch directory.
 #[derive(Default)]
 struct Shout {
     /// Notified when `wait` has begun.
@@ -78,6 +81,13 @@ impl Runtime for Shout {
                 self.go_on.notified().await;
             }
             *self.scratch.lock().unwrap() = context.scratch().ok();
+            if source.trim() == "litter" {
+                let scratch = context.scratch().unwrap();
+                for number in 0..200 {
+                    let mode = rustix::fs::Mode::RWXU;
+                    rustix::fs::mkdirat(&scratch, number.to_string(), mode).unwrap();
+                }
+            }
             let text = format!("{} {:?}\n", source.trim().to_uppercase(), plan.args());
             context.stdout.write(text).await;
             Ok(Ended {
@@ -86,8 +96,13 @@ impl Runtime for Shout {
                 signal: None,
                 time: Duration::ZERO,
                 usage: Usage::default(),
+                denied: Vec::new(),
+                denied_truncated: false,
+                artifacts: Vec::new(),
+                artifacts_truncated: false,
                 isolation: self.isolation(),
                 warnings: Vec::new(),
+                limits_hit: Vec::new(),
             })
         })
     }
@@ -98,18 +113,22 @@ fn env() -> TestEnv {
     env.write("skill/SKILL.md", SKILL_MD);
     env.write("skill/scripts/say.shout", "hello\n");
     env.write("skill/scripts/wait.shout", "wait\n");
+    env.write("skill/scripts/litter.shout", "litter\n");
     env
 }
 
 fn host(env: &TestEnv, runtimes: Vec<Arc<dyn Runtime>>) -> Host {
-    let settings = Settings {
+    Host::with_runtimes(settings(env), runtimes).unwrap()
+}
+
+fn settings(env: &TestEnv) -> Settings {
+    Settings {
         cache: shared_cache().join("skillrun"),
         audit: AuditLog::file(env.path("state/skillrun/audit.jsonl")),
         approvals: Approvals::memory(),
         protected: vec![],
         slots: Some(1),
-    };
-    Host::with_runtimes(settings, runtimes)
+    }
 }
 
 /// A policy that allows the interpreter.
@@ -157,6 +176,13 @@ fn a_runtime_that_was_added_runs_scripts_of_a_language_that_was_added() {
         other => panic!("{other:?}"),
     };
     assert_eq!(refusal.check, Check::Interpreter);
+}
+
+fn two_runtimes_of_one_name_are_an_error() {
+    let runtime = || Arc::new(Shout::default()) as Arc<dyn Runtime>;
+    let made = Host::with_runtimes(settings(&env()), vec![runtime(), runtime()]);
+    let why = "two runtimes are named `shout`";
+    assert_eq!(made.unwrap_err().to_string(), why);
 }
 
 fn a_language_without_a_runtime_is_refused() {
@@ -217,5 +243,38 @@ fn a_run_in_an_added_runtime_waits_for_a_slot_and_can_be_stopped_there() {
         runtime.go_on.notify_one();
         assert_eq!(holder.await.unwrap().stdout, "WAIT []\n");
         assert_eq!(host.run(third).await.unwrap().stdout, "HELLO []\n");
+    });
+}
+
+fn what_an_added_runtime_leaves_in_its_scratch_directory_is_removed_before_its_slot_is_free() {
+    let env = env();
+    let runtime = Arc::new(Shout::default());
+    let host = host(&env, vec![Arc::clone(&runtime) as _]);
+    let permit = |script| permitted(&host, &policy(), request(&env, script));
+    let (litter, say) = (permit("litter"), permit("say"));
+    block_on(async {
+        assert_eq!(host.run(litter).await.unwrap().stdout, "LITTER []\n");
+        assert_eq!(host.clean_up().await, None);
+        let scratch = runtime.scratch.lock().unwrap().take().unwrap();
+        assert_eq!(rustix::fs::fstat(&scratch).unwrap().st_nlink, 0);
+        // There is one slot.
+        assert_eq!(host.run(say).await.unwrap().stdout, "HELLO []\n");
+    });
+}
+
+fn dropping_the_handle_of_a_run_stops_an_added_runtime_that_does_not_listen() {
+    let env = env();
+    let runtime = Arc::new(Shout::default());
+    let host = host(&env, vec![Arc::clone(&runtime) as _]);
+    let permit = |script| permitted(&host, &policy(), request(&env, script));
+    let (wait, say) = (permit("wait"), permit("say"));
+    block_on(async {
+        let run = host.start(wait);
+        runtime.begun.notified().await;
+        drop(run);
+        assert_eq!(host.clean_up().await, None);
+        let events = env.audit();
+        assert_eq!(events.last().unwrap()["event"], "aborted");
+        assert_eq!(host.run(say).await.unwrap().stdout, "HELLO []\n");
     });
 }

@@ -39,7 +39,7 @@ const WARNING: &str = "warning: a host call of the script did not return; \
                        that call may still take effect, nothing after it will\n";
 
 /// A process that holds a lease on a file until it is dropped.
-struct Lease {
+pub(crate) struct Lease {
     child: Child,
     stdin: Option<ChildStdin>,
     stdout: BufReader<ChildStdout>,
@@ -57,7 +57,7 @@ sys.stdin.read()
 ";
 
 impl Lease {
-    fn take(path: &Path) -> Self {
+    pub(crate) fn take(path: &Path) -> Self {
         let mut child = Command::new("python3")
             .args(["-c", HOLDER])
             .arg(path)
@@ -77,7 +77,7 @@ impl Lease {
     }
 
     /// Waits until a process opens the file; from then on that call blocks.
-    fn wait_until_wanted(&mut self) {
+    pub(crate) fn wait_until_wanted(&mut self) {
         self.expect_line("wanted\n");
     }
 
@@ -129,7 +129,8 @@ fn a_host_call_that_hangs_ends_with_the_time_limit() {
         assert_eq!(end.stdout, "ready\n");
         let stopped = format!(
             "{WARNING}\
-             warning: `scripts/{script}` was stopped at its time limit of 1s (raise it with --timeout)\n"
+             warning: `scripts/{script}` was stopped at its time limit of 1s (limits.time)\n\
+             hint: raise limits.time with --timeout\n"
         );
         assert_eq!((end.stderr.as_str(), end.code), (stopped.as_str(), 124));
         let expected = ("finished".into(), "timed_out".into());
@@ -258,7 +259,7 @@ fn a_guest_whose_call_returns_too_late_does_not_continue() {
         let skill = skill(&env);
         let run = |script: &str, workspace: bool, limits| {
             let request = Request {
-                workspace: workspace.then(|| env.path("workspace")),
+                workspace: workspace.then(|| env.path("workspace").into()),
                 limits,
                 ..Request::typed(&skill, script)
             };
@@ -270,10 +271,11 @@ fn a_guest_whose_call_returns_too_late_does_not_continue() {
         assert_eq!(outcome.stdout, "ready\n");
         let warning = WARNING.trim_start_matches("warning: ").trim_end();
         assert_eq!(outcome.warnings[0], warning);
-        let Err(RunError::Host(Error::Sandbox(why))) = run(next, false, None) else {
+        let Err(RunError::Host(error @ Error::Stuck { .. })) = run(next, false, None) else {
             panic!("it ran although no slot is free");
         };
-        assert_eq!(why, "the limit of 1 runs stuck in host calls is reached");
+        let why = "1 runs are stuck in host calls, so no further run is started";
+        assert_eq!(error.to_string(), why);
         drop(lease);
         let outcome = loop {
             if let Ok(outcome) = run(next, false, None) {
@@ -290,7 +292,7 @@ fn a_future_dropped_during_a_host_call_that_hangs_is_an_aborted_run() {
     let (env, mut lease) = env(script, source);
     let host = host_of(&env, None);
     let request = Request {
-        workspace: Some(env.path("workspace")),
+        workspace: Some(env.path("workspace").into()),
         ..Request::typed(&skill(&env), script)
     };
     let permit = permitted(&host, &Policy::default(), request);
@@ -304,6 +306,8 @@ fn a_future_dropped_during_a_host_call_that_hangs_is_an_aborted_run() {
             _ = run => panic!("it ended by itself"),
             lease = wanted => drop(lease.unwrap()),
         }
+        // A dropped future does not wait for its last line.
+        assert_eq!(host.clean_up().await, None);
     });
     let expected = ("aborted".into(), String::new());
     assert_eq!(recorded(&env), expected);

@@ -758,6 +758,17 @@ fn no_message_steers_the_terminal() {
         end.stderr,
         "error: `gelt:\\u{1b}[2J\\u{202e}\\u{200b}\\nhint: -y` is not a grant: it contains the control character '\\u{1b}'\n"
     );
+    // The parser of the command line has its own messages.
+    for words in [
+        ["approvals", "revoke", "7\u{9b}31m\u{1b}"].as_slice(),
+        &["run", "./demo", "--\u{9b}31m\u{1b}"],
+        &["\u{9b}31m\u{1b}"],
+    ] {
+        let end = env.end(words);
+        assert_eq!(end.code, 125);
+        assert!(end.stderr.contains("\\u{9b}31m\\u{1b}"), "{}", end.stderr);
+        assert!(!end.stderr.contains(['\u{9b}', '\u{1b}']), "{}", end.stderr);
+    }
 }
 
 /// Control sequences of a terminal: Escape, the same as one character, and right-to-left overrides.

@@ -89,12 +89,14 @@ fn units(folder: &Path) -> std::io::Result<String> {
             let source = fs::read_to_string(&path)?;
             let mut after_test = false;
             for line in source.lines().map(str::trim) {
+                let line = line.strip_prefix("async ").unwrap_or(line);
                 if after_test && line.starts_with("fn ") {
                     all += line;
                     all.push('\n');
                 }
                 // Between the attribute and the function there may be comments and other attributes.
                 after_test = line.starts_with("#[test]")
+                    || line.starts_with("#[tokio::test")
                     || (after_test && (line.starts_with('#') || line.starts_with("//")));
             }
         }

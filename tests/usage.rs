@@ -643,6 +643,7 @@ fn no_completion_is_code_for_the_shell_or_an_option() {
 fn an_unusable_temporary_directory_is_named() {
     let env = TestEnv::with_script("print('it ran')\n");
     env.write("file", "");
+    std::os::unix::fs::symlink("tmp", env.path("linked")).unwrap();
     let hint = "hint: set TMPDIR to an existing directory, or unset it to use /tmp\n";
     for (directory, why) in [
         ("tmp".to_owned(), "`tmp` is not an absolute path"),
@@ -652,6 +653,10 @@ fn an_unusable_temporary_directory_is_named() {
             "`{root}/gone` cannot be used: no such file or directory",
         ),
         (env.text("file"), "`{root}/file` is not a directory"),
+        (
+            env.text("linked"),
+            "`{root}/linked` is a symbolic link to `{root}/tmp` that a script could have made",
+        ),
     ] {
         for words in [
             ["run", "./skill", "main.py"].as_slice(),

@@ -29,17 +29,21 @@ pub struct Guest {
     name: &'static str,
     version: &'static str,
     digest: &'static str,
-    size: usize,
-    compressed: Compressed,
+    component: Compressed,
+    image: Compressed,
 }
 
-/// The compressed bytes, kept out of the `Debug` output of a [`Guest`]: there are millions of them.
+/// Compressed bytes, kept out of the `Debug` output of a [`Guest`]: there are millions of them.
 #[derive(Clone, Copy)]
-struct Compressed(&'static [u8]);
+struct Compressed {
+    bytes: &'static [u8],
+    /// The size of what they contain.
+    size: usize,
+}
 
 impl std::fmt::Debug for Compressed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} bytes", self.0.len())
+        write!(f, "{} bytes", self.bytes.len())
     }
 }
 
@@ -49,8 +53,14 @@ pub fn python() -> Guest {
         name: "python",
         version: python::VERSION,
         digest: python::DIGEST,
-        size: python::SIZE,
-        compressed: Compressed(python::COMPRESSED),
+        component: Compressed {
+            bytes: python::COMPONENT,
+            size: python::COMPONENT_SIZE,
+        },
+        image: Compressed {
+            bytes: python::IMAGE,
+            size: python::IMAGE_SIZE,
+        },
     }
 }
 
@@ -60,8 +70,14 @@ pub fn javascript() -> Guest {
         name: "javascript",
         version: javascript::VERSION,
         digest: javascript::DIGEST,
-        size: javascript::SIZE,
-        compressed: Compressed(javascript::COMPRESSED),
+        component: Compressed {
+            bytes: javascript::COMPONENT,
+            size: javascript::COMPONENT_SIZE,
+        },
+        image: Compressed {
+            bytes: javascript::IMAGE,
+            size: javascript::IMAGE_SIZE,
+        },
     }
 }
 
@@ -71,8 +87,14 @@ pub fn typescript() -> Guest {
         name: "typescript",
         version: typescript::VERSION,
         digest: typescript::DIGEST,
-        size: typescript::SIZE,
-        compressed: Compressed(typescript::COMPRESSED),
+        component: Compressed {
+            bytes: typescript::COMPONENT,
+            size: typescript::COMPONENT_SIZE,
+        },
+        image: Compressed {
+            bytes: typescript::IMAGE,
+            size: typescript::IMAGE_SIZE,
+        },
     }
 }
 
@@ -94,23 +116,41 @@ impl Guest {
         self.version
     }
 
-    /// The SHA-256 of the component, in hexadecimal.
+    /// The SHA-256 of the component and its image, in hexadecimal.
     pub fn digest(&self) -> &'static str {
         self.digest
     }
 
-    /// The component, decompressed: a WebAssembly component in binary form.
+    /// The component, decompressed: a WebAssembly component in binary form. It has no data: its memory must start with
+    /// the [`image`](Guest::image).
     ///
     /// This allocates tens of megabytes: exactly the size that the build recorded, never more.
     pub fn component(&self) -> io::Result<Vec<u8>> {
-        let component = zstd::bulk::decompress(self.compressed.0, self.size)?;
-        if component.len() != self.size {
+        self.decompress(self.component)
+    }
+
+    /// The memory of the component before its first instruction, decompressed. Zeros follow it. Its size is a multiple of 64
+    /// KiB.
+    ///
+    /// This allocates tens of megabytes, too.
+    pub fn image(&self) -> io::Result<Vec<u8>> {
+        self.decompress(self.image)
+    }
+
+    /// The size of the image in bytes.
+    pub fn image_size(&self) -> usize {
+        self.image.size
+    }
+
+    fn decompress(&self, Compressed { bytes, size }: Compressed) -> io::Result<Vec<u8>> {
+        let decompressed = zstd::bulk::decompress(bytes, size)?;
+        if decompressed.len() != size {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
                 format!("the embedded guest `{}` is damaged", self.name),
             ));
         }
-        Ok(component)
+        Ok(decompressed)
     }
 }
 
@@ -128,12 +168,16 @@ mod tests {
     fn the_embedded_components_have_their_recorded_digests() {
         for guest in [python(), javascript(), typescript()] {
             let component = guest.component().expect("decompresses");
-            let digest: String = Sha256::digest(&component)
+            let image = guest.image().expect("decompresses");
+            let digest = Sha256::new().chain_update(component).chain_update(&image);
+            let digest: String = digest
+                .finalize()
                 .iter()
                 .map(|byte| format!("{byte:02x}"))
                 .collect();
             assert_eq!(digest, guest.digest());
-            assert_eq!(component.len(), guest.size);
+            assert_eq!(image.len(), guest.image_size());
+            assert!(image.len().is_multiple_of(64 << 10));
         }
     }
 

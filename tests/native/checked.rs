@@ -436,7 +436,9 @@ fn around(language: &Language) {
         fs::rename(env.path("other"), env.path("skill")).unwrap();
     });
     let ended = "Stopped: another process replaced a protected path\n\
-                 Signal: SIGKILL\n";
+                 Signal: SIGKILL\n\
+                 warning: `{skill}` is a protected path and was replaced during the run; moved to \
+                 `{root}/skill.refused`\n";
     match end.code {
         // It may have printed before it was killed.
         137 => assert_eq!(
@@ -580,7 +582,7 @@ fn copies(start: Start) {
 }
 
 /// A lease on the file that the supervisor opens for the program would keep the supervisor from
-/// watching it.
+/// watching it, and one on the log would keep the host from writing it. A lock keeps only those who ask for it.
 fn leases(start: Start) {
     let language = &LANGUAGES[3];
     let env = skill_of(language);
@@ -595,12 +597,14 @@ fn leases(start: Start) {
                   print('own file:', lease(own, fcntl.F_WRLCK))\n\
                   print(open(__file__).readline(), end='')\n\
                   path = os.environ['TMPDIR'] + '/new'\n\
-                  print('new file:', lease(os.open(path, os.O_RDWR | os.O_CREAT), fcntl.F_WRLCK))\n";
+                  new = os.open(path, os.O_RDWR | os.O_CREAT)\n\
+                  print('new file:', lease(new, fcntl.F_WRLCK))\n\
+                  print('lock:', fcntl.lockf(new, fcntl.LOCK_EX))\n";
     env.write("skill/scripts/main.py", script);
     let words = [&["run", "./skill", "main.py"], language.words].concat();
     let end = env.end_of(&mut command(&env, start, &words));
     let got = (end.stdout.as_str(), end.stderr.as_str(), end.code);
-    let wanted = "own file: EAGAIN\nimport errno, fcntl, os\nnew file: granted\n";
+    let wanted = "own file: EPERM\nimport errno, fcntl, os\nnew file: EPERM\nlock: None\n";
     assert_eq!(got, (wanted, "", 0));
 }
 

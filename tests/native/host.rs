@@ -68,6 +68,8 @@ pub(crate) fn main(role: &str) -> ExitCode {
             "protected, held" => host.hold(command).await,
             "protected, lost" => host.lose_planted(command).await,
             "protected, dropped" => host.drop_planted(command).await,
+            "protected, moved" => host.moved(command).await,
+            "replaced" => host.replaced(command).await,
             "attributes" => host.attributes(command).await,
             "vanished" => host.vanished(command).await,
             "late" => host.late(command, "").await,
@@ -179,7 +181,7 @@ impl Host {
         let mut running = self.start(command, "", outside.environment(), "scratch");
         let supervisors = self.supervisors(&outside);
         println!("{}", first_line(&mut running).await);
-        drop(running);
+        abandon(running).await;
         print!("{}{}", outside.report(), self.left(&outside, &supervisors));
     }
 
@@ -194,7 +196,7 @@ impl Host {
         print!("{}", shown("stdout", &stdout, ""));
         print!("{}", shown("stderr", &stderr, "stderr| "));
         println!("ended: {:?}", end.stopped);
-        for Appeared { path, fate } in end.appeared {
+        for Appeared { path, fate, .. } in end.appeared {
             let path = String::from_utf8_lossy(&path);
             match fate {
                 Fate::Moved(to) => println!("{path}: moved to {}", String::from_utf8_lossy(&to)),
@@ -209,7 +211,51 @@ impl Host {
         println!("{}", first_line(&mut running).await);
         let workspace = self.root.join("workspace");
         fs::rename(workspace.join("x"), workspace.join(".agents")).unwrap();
-        drop(running);
+        abandon(running).await;
+    }
+
+    /// Starts a script in the directory `work` of the workspace, runs another one in the whole workspace to its end, and
+    /// lets the first continue.
+    async fn moved(&self, mut command: Vec<OsString>) {
+        let other = command.pop().unwrap();
+        let mut job = self.job(command.clone(), "", self.mark(), "scratch");
+        let work = self.root.join("workspace/work");
+        job.mounts
+            .retain(|mount| !mount.at.starts_with(self.root.join("workspace")));
+        job.mounts.push(Mount {
+            kind: MountKind::Open(File::open(&work).unwrap().into()),
+            at: work.clone(),
+            writable: true,
+        });
+        job.directory = work;
+        let mut first = self.confinement.start(job).unwrap();
+        println!("{}", first_line(&mut first).await);
+        command.pop();
+        command.push(other);
+        let scratch = self.root.join("scratch/other");
+        fs::create_dir(scratch).unwrap();
+        self.report(self.start(command, "", self.mark(), "scratch/other"))
+            .await;
+        let mut input = first.stdin.take().unwrap();
+        input.write_all(b"go\n").await.unwrap();
+        drop(input);
+        self.report(first).await;
+    }
+
+    /// Runs a script in a workspace whose protected directory `sub` is moved to `old` once the script runs.
+    async fn replaced(&self, command: Vec<OsString>) {
+        let mut job = self.job(command, "", self.mark(), "scratch");
+        let (sub, old) = ("workspace/sub", "workspace/old");
+        let handle = File::open(self.root.join(sub)).unwrap();
+        job.mounts.push(Mount {
+            kind: MountKind::Protected(handle.into(), self.root.join(sub)),
+            at: self.root.join(sub),
+            writable: false,
+        });
+        let mut running = self.confinement.start(job).unwrap();
+        println!("{}", first_line(&mut running).await);
+        fs::rename(self.root.join(sub), self.root.join(old)).unwrap();
+        self.report(running).await;
     }
 
     /// Starts a script, kills its supervisor, and creates a protected path for it.
@@ -226,7 +272,7 @@ impl Host {
         println!("the supervisor is gone");
         let workspace = self.root.join("workspace");
         fs::rename(workspace.join("x"), workspace.join(".agents")).unwrap();
-        drop(running);
+        abandon(running).await;
     }
 
     /// Drops a script that has exited, and whose result was not requested.
@@ -238,7 +284,7 @@ impl Host {
         while !supervisors.iter().all(ended) {
             tokio::task::yield_now().await;
         }
-        drop(running);
+        abandon(running).await;
         print!("{}{}", outside.report(), self.left(&outside, &supervisors));
     }
 
@@ -259,8 +305,15 @@ impl Host {
             ));
         }
         let supervisors = self.supervisors(&outside);
-        for running in &mut all {
-            assert_eq!(first_line(running).await, "ready");
+        for number in 0..all.len() {
+            if first_line(&mut all[number]).await != "ready" {
+                let mut early = all.swap_remove(number);
+                let stderr = shown("stderr", &collect(early.stderr.take()).await, "stderr| ");
+                panic!(
+                    "run {number} was never ready: {stderr}{:?}",
+                    early.ended().await
+                );
+            }
         }
         println!("all are ready");
         for running in &mut all {
@@ -557,6 +610,13 @@ fn shown(name: &str, (kept, count): &(Vec<u8>, u64), lead: &str) -> String {
         let _ = writeln!(text, "{lead}{line}");
     }
     text
+}
+
+/// Drops a script, and waits until what it may use is dropped: nothing of it is left then.
+async fn abandon(running: Running) {
+    let (held, dropped) = tokio::sync::oneshot::channel::<()>();
+    running.abandon(held);
+    dropped.await.unwrap_err();
 }
 
 async fn first_line(running: &mut Running) -> String {

@@ -12,7 +12,7 @@ mod host;
 mod outside;
 mod protected;
 mod readings;
-mod scripts;
+pub(crate) mod scripts;
 
 pub(crate) use host::{ROLE, main as host};
 pub(crate) use scripts::without_namespaces;

@@ -18,7 +18,7 @@ pub(super) const PATHS: [&str; 3] = [".agents/skills", ".kept/skills", "sub/.cla
 
 type Test = fn(Variant) -> Result<(), String>;
 
-pub(super) const ALL: [(&str, Test); 18] = [
+pub(super) const ALL: [(&str, Test); 23] = [
     ("what_is_not_protected_may_be_created", |variant| {
         let script = "ls -A; mkdir .agents .kept/skills2 skills sub/.claude; echo a > .agents/notes.md; \
                       echo b > sub/.claude/settings.json; echo c > .kept/.skills; mv .kept/.skills skills/c; \
@@ -182,6 +182,40 @@ pub(super) const ALL: [(&str, Test); 18] = [
         "a_protected_path_is_moved_aside_once_the_run_is_dropped",
         dropped,
     ),
+    (
+        "a_directory_of_another_run_that_is_moved_onto_the_way_is_no_way_in",
+        |variant| {
+            // Landlock allows what is below the directory of the run, and its entries are in a fresh one now.
+            let made: &[&str] = match variant.backend {
+                Backend::Namespaces => &["made in ."],
+                Backend::Landlock => &[],
+            };
+            moved_by_another(variant, "mv work .agents", made)
+        },
+    ),
+    (
+        "a_directory_moved_into_one_that_is_locked_is_no_way_in",
+        |variant| {
+            let made: &[&str] = match variant.backend {
+                Backend::Namespaces => &["made in ."],
+                Backend::Landlock => &[],
+            };
+            moved_by_another(
+                variant,
+                "mv work .agents; chmod 555 . 2> $TMPDIR/e; exit 0",
+                made,
+            )
+        },
+    ),
+    (
+        "a_directory_inside_that_of_another_run_is_no_way_in_either",
+        |variant| moved_by_another(variant, "mv work/in .agents", &[]),
+    ),
+    (
+        "a_directory_of_another_run_that_is_moved_elsewhere_is_still_its_own",
+        |variant| moved_by_another(variant, "mv work elsewhere", &["made in .", "made in .."]),
+    ),
+    ("what_replaces_a_protected_path_is_moved_aside", replaced),
 ];
 
 const MOVED: &str = "{workspace}/.agents/skills: moved to {workspace}/.agents/skills.refused";
@@ -378,6 +412,53 @@ fn dropped(variant: Variant) -> Result<(), String> {
     let output = bash(&env, "protected, dropped", &script).output().unwrap();
     same(&env, &output, &["ready"])?;
     same_lines(&PLANTED, &listed(&env.path("workspace")))
+}
+
+/// A script in a directory of the workspace tries to create a protected path, after one in the whole workspace has moved
+/// that directory, or one inside it, to the directory around that path.
+fn moved_by_another(variant: Variant, other: &str, made: &[&str]) -> Result<(), String> {
+    let env = env(variant);
+    for folder in ["work", "work/in"] {
+        let path = env.path("workspace").join(folder);
+        fs::create_dir(&path).unwrap();
+        env.give(&path);
+    }
+    env.write("workspace/work/kept", "kept");
+    let script = "cd in; echo ready; read; for i in . ..; do mkdir -p $i/skills/x 2> $TMPDIR/e && echo made in $i; done; exit 0";
+    let mut host = env.host("protected, moved");
+    host.args(["/bin/bash", "-c", script, other]);
+    let output = host.output().unwrap();
+    let mut shown = vec!["ready", "ended: Exited(0)"];
+    shown.extend(made);
+    shown.push("ended: Exited(0)");
+    same(&env, &output, &shown)?;
+    let left = listed(&env.path("workspace"));
+    let is_kept = left.iter().any(|path| path.ends_with("/kept"));
+    let is_planted = env.path("workspace/.agents/skills").exists();
+    match is_kept && !is_planted {
+        true => Ok(()),
+        false => Err(left.join("\n")),
+    }
+}
+
+/// Another process moves away a protected directory, and the script creates one at its path at once.
+fn replaced(variant: Variant) -> Result<(), String> {
+    if variant.backend == Backend::Landlock {
+        // Without namespaces it could not be read-only, so nothing starts: see `vanished`.
+        return Ok(());
+    }
+    let env = env(variant);
+    let script = "echo ready; until mkdir sub 2> $TMPDIR/e; do :; done; echo planted > sub/x";
+    let output = bash(&env, "replaced", script).output().unwrap();
+    let left = listed(&env.path("workspace"));
+    let text = String::from_utf8_lossy(&output.stdout);
+    match text.starts_with("ready\n")
+        && left.contains(&"old/".to_owned())
+        && !left.contains(&"sub/".to_owned())
+    {
+        true => Ok(()),
+        false => Err(format!("{output:?} {left:?}")),
+    }
 }
 
 fn same(env: &NativeEnv, output: &std::process::Output, wanted: &[&str]) -> Result<(), String> {

@@ -139,20 +139,30 @@ fn a_full_scratch_directory_is_within_the_memory_that_was_promised() {
     assert_eq!(narrow["status"], "out_of_memory", "{narrow}");
     assert_eq!(
         narrow["stderr"],
-        "Out of memory: the limit is 64MiB (raise it with --memory)\n"
+        "Out of memory: the limit is 64MiB (limits.memory)\n"
     );
     let peak = narrow["usage"]["peak_memory_bytes"].as_u64().unwrap();
     assert!(peak <= 64 << 20, "{peak}");
 }
 
+/// Starts a program where no more namespaces can be created, for a shell.
+pub(crate) const WITHOUT_NAMESPACES: &str =
+    "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
+
 /// The binary, run by an ordinary user who can create no namespaces.
 pub(crate) fn without_namespaces(env: &TestEnv, words: &[&str]) -> std::process::Command {
     use std::os::unix::process::CommandExt as _;
     let plain = env.unprivileged_command(words);
-    let close = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
     let mut command = env.program("/usr/bin/unshare");
     command
-        .args(["--user", "--map-root-user", "/bin/sh", "-c", close, "sh"])
+        .args([
+            "--user",
+            "--map-root-user",
+            "/bin/sh",
+            "-c",
+            WITHOUT_NAMESPACES,
+            "sh",
+        ])
         .arg(plain.get_program())
         .args(plain.get_args())
         .envs(
@@ -218,9 +228,11 @@ fn a_protected_policy_that_another_program_replaces_ends_the_run() {
         env.write("other", "interpreters = [\"bash\", \"node\"]\n");
         std::fs::rename(env.path("other"), env.path("skillrun.toml")).unwrap();
     });
-    let told = "Stopped: another process replaced a protected path\n\
-                Signal: SIGKILL\n";
-    assert_eq!((end.stderr.as_str(), end.code), (told, 137));
+    let stderr = "Stopped: another process replaced a protected path\n\
+                  Signal: SIGKILL\n\
+                  warning: `{root}/skillrun.toml` is a protected path and was replaced during the run; moved to \
+                  `{root}/skillrun.toml.refused`\n";
+    assert_eq!((end.stderr.as_str(), end.code), (stderr, 137));
 }
 
 fn a_policy_that_a_native_script_wrote_does_not_count() {

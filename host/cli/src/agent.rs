@@ -1,11 +1,12 @@
 //! What `run`, `load` and `expand` share: the policy, the grants and the questions.
 
+use crate::approver::{FLAG, approver};
 use crate::args::{Agent, Skills};
 use crate::ask::AnswerSource;
 use crate::failure::{Failure, REFUSED, print_message};
-use crate::list::printable;
 use crate::own_file::{Access, OwnFile, Writable};
 use crate::paths;
+use crate::text::printable;
 use skillrun::skill::Found;
 use skillrun::{Check, Grant, Policy, Refusal, Request, RequestedBy, Skill};
 use std::path::{Path, PathBuf};
@@ -94,14 +95,17 @@ impl Agent {
     /// Completes a request with the options of this command.
     pub(crate) fn request(&self, policy: &Policy, request: Request) -> Request {
         let request = Request {
-            workspace: self.workspace.clone(),
+            workspace: self.workspace.clone().map(Into::into),
             follow: self.follow,
             requested_by: match self.yes {
                 true => RequestedBy::Person,
                 false => RequestedBy::Agent,
             },
+            approver: self.yes.then(|| approver(FLAG)),
             tenant: self.tenant.clone(),
             session: self.session.clone(),
+            // Neither a model nor a person reads them.
+            list_artifacts: false,
             ..request
         };
         request.with_all_grants(policy, |name| std::env::var(name).ok())
@@ -145,11 +149,7 @@ pub(crate) fn recorded(failure: Failure, name: &str) -> Failure {
     if failure.code != REFUSED {
         return failure;
     }
-    let refusal = Refusal {
-        check: Check::Policy,
-        message: failure.message.clone(),
-        hint: None,
-    };
+    let refusal = Refusal::new(Check::Policy, &failure.message);
     let written = paths::host(&Policy::default(), &Skills::default())
         .and_then(|host| Ok(host.blocking().record_refusal(name, &refusal)?));
     match written {

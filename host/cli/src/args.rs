@@ -359,7 +359,7 @@ pub(crate) struct Load {
 /// The options of every command that runs something on behalf of an agent.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Agent {
-    /// Approve everything without asking
+    /// Approve everything without asking, unless an enforcing policy demands an answer
     #[arg(short, long, help_heading = APPROVAL)]
     pub(crate) yes: bool,
     /// Read the answers to questions from this file
@@ -428,7 +428,8 @@ Examples:
   skillrun policy untrust ../other/skillrun.toml
 
 A policy in the current directory counts only after you have trusted it, and only until it changes. A policy named with
---policy needs no trust, unless it is inside the workspace.
+--policy needs no trust, unless it is inside the workspace. No flag and no policy widens /etc/skillrun/skillrun.toml or a
+policy with `enforce = true`.
 
 Exit codes: 0, 1 not a valid policy, 125 host error or usage error, 126 refused, 127 no such policy, or not trusted.";
 
@@ -493,7 +494,7 @@ pub(crate) enum PolicyAction {
         #[arg(long)]
         json: bool,
     },
-    /// Print what a policy means, or its errors
+    /// Print what a policy and its ceilings mean, or its errors
     #[command(after_help = POLICY_CHECK_EXAMPLES)]
     Check {
         /// The policy [default: ./skillrun.toml, then ~/.config/skillrun/skillrun.toml]
@@ -535,6 +536,7 @@ pub(crate) enum ApprovalsAction {
     /// Revoke approvals; skillrun asks again before the scripts run
     #[command(
         after_help = REVOKE_EXAMPLES,
+        override_usage = "skillrun approvals revoke [OPTIONS] [NUMBER]...",
         group = clap::ArgGroup::new("which").required(true).multiple(true)
     )]
     Revoke {
@@ -544,6 +546,9 @@ pub(crate) enum ApprovalsAction {
         /// Every approval of a skill, by the name of its folder
         #[arg(long, value_name = "SKILL", add = skill_names(), group = "which")]
         skill: Option<String>,
+        /// Everything that was approved for sessions of this name
+        #[arg(long, value_name = "NAME", group = "which")]
+        session: Option<String>,
         /// Every approval
         #[arg(long, group = "which")]
         all: bool,

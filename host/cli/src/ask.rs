@@ -15,6 +15,7 @@ mod screen;
 mod sheet;
 mod terminal;
 
+use crate::approver::{ANSWERS, TERMINAL, approver};
 use crate::failure::{Failure, print_message};
 use crate::own_file::OwnFile;
 use answers::FileAnswer;
@@ -22,7 +23,7 @@ use question::{all_arguments, diff, render};
 pub(crate) use sheet::Sheet;
 use sheet::Window;
 use skillrun::{
-    Answer, AnswerError, Batch, BatchQuestion, Check, Decision, Host, Question, Refusal,
+    Answer, AnswerError, Batch, BatchQuestion, Check, Decision, Host, Permit, Question, Refusal,
 };
 use skillrun_skill::text::show;
 use std::collections::BTreeMap;
@@ -62,6 +63,9 @@ pub(crate) fn restore_terminal() {
     terminal::restore();
 }
 
+/// What became of a request: it may run, or it is refused.
+pub(crate) type Decided = Result<Permit, Refusal>;
+
 /// Where answers come from.
 #[derive(Debug)]
 pub(crate) enum AnswerSource {
@@ -79,10 +83,10 @@ impl AnswerSource {
         }
     }
 
-    /// Asks every question of a batch; returns a decision for each request, in their order. Once the command is
+    /// Asks every question of a batch; returns a permit or a refusal for each request, in their order. Once the command is
     /// [`stopped`], we ask nothing more and decline every open question.
-    pub(crate) fn answer_all(&self, host: &Host, batch: Batch) -> Result<Vec<Decision>, Failure> {
-        let mut settled: BTreeMap<usize, Decision> = batch.decided.into_iter().collect();
+    pub(crate) fn answer_all(&self, host: &Host, batch: Batch) -> Result<Vec<Decided>, Failure> {
+        let mut settled: BTreeMap<usize, Decided> = batch.decided.into_iter().collect();
         for BatchQuestion { question, requests } in batch.questions {
             let answers = self.answer(host, &question)?;
             settled.extend(requests.into_iter().zip(answers));
@@ -91,36 +95,51 @@ impl AnswerSource {
     }
 
     /// Asks the question of one decision, if it is pending.
-    pub(crate) fn answer_one(&self, host: &Host, decision: Decision) -> Result<Decision, Failure> {
-        let Decision::Pending(question) = decision else {
-            return Ok(decision);
+    pub(crate) fn answer_one(&self, host: &Host, decision: Decision) -> Result<Decided, Failure> {
+        let question = match decision {
+            Decision::Permitted(permit) => return Ok(Ok(permit)),
+            Decision::Refused(refusal) => return Ok(Err(refusal)),
+            Decision::Pending(question) => question,
         };
-        let answers = self.answer(host, &question)?;
-        Ok(answers
-            .into_iter()
-            .next()
-            .unwrap_or(Decision::Pending(question)))
+        let mut answers = self.answer(host, &question)?;
+        answers
+            .pop()
+            .ok_or_else(|| Failure::host("the question names no script"))
     }
 
-    fn answer(&self, host: &Host, question: &Question) -> Result<Vec<Decision>, Failure> {
+    fn answer(&self, host: &Host, question: &Question) -> Result<Vec<Decided>, Failure> {
         let mut hint = None;
+        let hint_for = |usual: &str, enforced: &str| match &question.enforced_by {
+            None => usual.to_owned(),
+            Some(policy) => {
+                format!(
+                    "{enforced}; {policy} demands a person's answer, and -y does not count as one"
+                )
+            }
+        };
         let decided = match self {
             Self::File(all) => match answers::find(all, question) {
-                Some(answer) => host.blocking().answer(&question.id, answer),
+                Some(answer) => decide(host, question, answer, ANSWERS),
                 None => {
-                    hint = Some(NOT_IN_FILE_HINT);
+                    hint = Some(hint_for(NOT_IN_FILE_HINT, "add an answer to the file"));
                     host.blocking()
                         .decline(&question.id, "the answers file does not answer it")
                 }
             },
             Self::Person if stopped() => host.blocking().decline(&question.id, STOPPED_WHY),
             Self::Person => match Terminal::open() {
-                Some(mut terminal) => match ask(&mut terminal, question)? {
-                    Reply::Answer(answer) => host.blocking().answer(&question.id, answer),
-                    Reply::NoAnswer(why) => host.blocking().decline(&question.id, why),
+                Some(mut terminal) => match ask(&mut terminal, question) {
+                    Ok(Reply::Answer(answer)) => decide(host, question, answer, TERMINAL),
+                    Ok(Reply::NoAnswer(why)) => host.blocking().decline(&question.id, why),
+                    Err(failure) => {
+                        // Records it. The first error is the one that matters.
+                        let why = "the question could not be shown at the terminal";
+                        let _ = host.blocking().decline(&question.id, why);
+                        return Err(failure);
+                    }
                 },
                 None => {
-                    hint = Some(NO_TERMINAL_HINT);
+                    hint = Some(hint_for(NO_TERMINAL_HINT, "run it at a terminal"));
                     host.blocking()
                         .decline(&question.id, "there is no terminal to ask at")
                 }
@@ -128,7 +147,7 @@ impl AnswerSource {
         };
         match decided {
             Ok(decisions) => Ok(match hint {
-                Some(hint) => with_hint(decisions, hint),
+                Some(hint) => with_hint(decisions, &hint),
                 None => decisions,
             }),
             // The answer came too late, and the host has recorded that.
@@ -139,31 +158,39 @@ impl AnswerSource {
     }
 }
 
+/// Answers a question of this command. If another process answered it first, that answer counts.
+fn decide(
+    host: &Host,
+    question: &Question,
+    answer: Answer,
+    channel: &str,
+) -> Result<Vec<Decided>, AnswerError> {
+    let host = host.blocking();
+    let decided = match host.answer(&question.id, answer, approver(channel)) {
+        Err(AnswerError::Answered { .. }) => host.answered_now(&question.id)?,
+        decided => decided?,
+    };
+    let id = show(&question.id);
+    decided.ok_or(AnswerError::Answered { id })
+}
+
 /// These hints name flags of this command.
 const NO_TERMINAL_HINT: &str =
     "run it at a terminal, pass --answers FILE, or pass -y if you approve it yourself";
 const NOT_IN_FILE_HINT: &str = "add an answer to the file, or pass -y if you approve it yourself";
 
-fn with_hint(decisions: Vec<Decision>, hint: &str) -> Vec<Decision> {
-    let each = decisions.into_iter().map(|decision| match decision {
-        Decision::Refused(refusal) => Decision::Refused(Refusal {
-            hint: Some(hint.to_owned()),
-            ..refusal
-        }),
-        other => other,
-    });
-    each.collect()
+fn with_hint(decided: Vec<Decided>, hint: &str) -> Vec<Decided> {
+    let each = decided.into_iter();
+    each.map(|decided| decided.map_err(|refusal| refusal.hint(hint)))
+        .collect()
 }
 
 /// The decisions on a question that expired before it was answered.
-fn expired(question: &Question) -> Vec<Decision> {
+fn expired(question: &Question) -> Vec<Decided> {
     let each = question.scripts.iter().map(|script| {
         let name = show(&script.script);
-        Decision::Refused(Refusal {
-            check: Check::Approval,
-            message: format!("`{name}` was not approved: nobody answered in time"),
-            hint: None,
-        })
+        let message = format!("`{name}` was not approved: nobody answered in time");
+        Err(Refusal::new(Check::Approval, message))
     });
     each.collect()
 }
@@ -259,12 +286,12 @@ fn show_pages(
 }
 
 /// Prints every refusal with its hint.
-pub(crate) fn report_refused(decisions: &[Decision]) {
-    for decision in decisions {
-        if let Decision::Refused(refusal) = decision {
+pub(crate) fn report_refused(decided: &[Decided]) {
+    for decided in decided {
+        if let Err(refusal) = decided {
             print_message(refusal.word(), &refusal.message);
-            if let Some(hint) = &refusal.hint {
-                print_message("hint", hint);
+            if let Some(hint) = crate::failure::hint(refusal) {
+                print_message("hint", &hint);
             }
         }
     }

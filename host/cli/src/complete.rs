@@ -9,8 +9,8 @@
 
 use crate::args::Args;
 use crate::failure::Failure;
-use crate::list::one_line;
 use crate::paths;
+use crate::text::one_line;
 use clap::CommandFactory as _;
 use clap::{Arg, Command, ValueHint};
 use clap_complete::CompleteEnv;

@@ -34,6 +34,18 @@ pub(crate) fn doctor(args: &Doctor) -> Result<u8, Failure> {
                 good: true,
                 text,
             });
+            findings.extend(policy.ceilings().iter().map(|ceiling| {
+                let source = ceiling.source().map(|path| path.display().to_string());
+                let text = format!(
+                    "{}: flags and other policies can only narrow it",
+                    source.unwrap_or_default()
+                );
+                Finding {
+                    name: "ceiling",
+                    good: true,
+                    text,
+                }
+            }));
             policy
         }
         Err(failure) => {
@@ -69,7 +81,7 @@ pub(crate) fn doctor(args: &Doctor) -> Result<u8, Failure> {
         good: true,
         text: paths::audit_log()?.display().to_string(),
     });
-    let (good, text) = match host.approvals().list() {
+    let (good, text) = match host.blocking().approvals() {
         Ok(all) => (
             true,
             format!("{} in {}", all.len(), paths::approvals()?.display()),
@@ -93,7 +105,7 @@ pub(crate) fn doctor(args: &Doctor) -> Result<u8, Failure> {
         }
         Ok::<_, Failure>(found)
     })?;
-    for state in host.runtimes_state()? {
+    for state in host.blocking().runtimes_state()? {
         let good = state.prepared && state.file.is_file();
         let stored = match good {
             true => "stored in",
@@ -145,7 +157,7 @@ fn with_hint(failure: Failure) -> String {
 
 /// What this machine supports for native scripts.
 fn native(host: &Host) -> Vec<Finding> {
-    let state = host.native_state();
+    let state = host.blocking().native_state();
     let mut findings = Vec::new();
     let mut find = |name, good, text| findings.push(Finding { name, good, text });
     match state.backend {

@@ -11,12 +11,13 @@ use crate::output::{self, Output};
 use crate::own_file::{Access, OwnFile};
 use crate::{agent, load, paths};
 use skillrun::expand::{Marker, MarkerKind, Piece};
-use skillrun::limits::LimitError;
+use skillrun::limits::{Limit, LimitError};
 use skillrun::skill::Found;
 use skillrun::{
-    Decision, Expander, Host, Limits, Outcome, Permit, Policy, Ran, Skill, Status, Target,
+    Check, Decision, Expander, Host, Limits, Outcome, Permit, Policy, Ran, Refusal, Skill, Status,
+    Target,
 };
-use skillrun_skill::text::show;
+use skillrun_skill::text::{shell_word, show};
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -60,6 +61,7 @@ pub(crate) fn expand(args: &Expand) -> Result<u8, Failure> {
         args,
         policy,
         host,
+        skills,
         asks,
         max_output,
         events,
@@ -69,7 +71,7 @@ pub(crate) fn expand(args: &Expand) -> Result<u8, Failure> {
         warned: HashSet::new(),
         failed: None,
     };
-    let passed = filter.pass(Expander::new(skills));
+    let passed = filter.pass(Expander::new(filter.skills.clone()));
     let Filter {
         runner,
         refused,
@@ -118,6 +120,7 @@ struct Filter<'a> {
     args: &'a Expand,
     policy: Policy,
     host: &'static Host,
+    skills: Vec<Arc<Skill>>,
     asks: AnswerSource,
     /// Bytes kept of each stream.
     max_output: u64,
@@ -182,6 +185,25 @@ impl Filter<'_> {
         }
     }
 
+    /// The refusal of a command that is not granted. If it has the file name of a script, the script was probably meant:
+    /// a path is missing then, not a grant.
+    fn with_path(&self, marker: &Marker, refusal: Refusal) -> Refusal {
+        let (Target::Command(name), Check::Grants) = (&marker.request.target, refusal.check) else {
+            return refusal;
+        };
+        let mut scripts = self.skills.iter().flat_map(|skill| skill.scripts());
+        let has_name = |path: &str| path.rsplit_once('/').is_some_and(|(_, file)| file == name);
+        let script = scripts.find(|script| name.contains('.') && has_name(script.path()));
+        match script.and_then(|script| shell_word(script.path())) {
+            None => refusal,
+            Some(path) => Refusal {
+                hint: Some(format!("to run the script, write `{path}`")),
+                remedy: None,
+                ..refusal
+            },
+        }
+    }
+
     /// Decides and runs a marker; returns the text that replaces it.
     fn marker(&mut self, marker: Marker) -> Result<String, Failure> {
         // The text before it must be visible when a person is asked, or while we wait for its output.
@@ -196,27 +218,31 @@ impl Filter<'_> {
         let mut limits = rules.map_or_else(|_| Limits::default(), |rules| rules.limits());
         limits.output = limits.output.min(self.max_output);
         request.limits = Some(limits);
-        let decision = self.host.blocking().decide(&self.policy, request)?;
-        let decision = {
-            let _lock = lock(&self.runner.stderr_lock);
-            let decision = self.asks.answer_one(self.host, decision)?;
-            if let (Decision::Refused(_), false) = (&decision, self.args.agent.quiet) {
-                output::finish_line();
-                report_refused(std::slice::from_ref(&decision));
-            }
-            decision
+        // The events contain the whole outcome.
+        request.list_artifacts = self.args.events.is_some();
+        let decision = match self.host.blocking().decide(&self.policy, request)? {
+            Decision::Refused(refusal) => Decision::Refused(self.with_path(&marker, refusal)),
+            decision => decision,
         };
-        match decision {
-            Decision::Permitted(permit) => {
+        let decided = {
+            let _lock = lock(&self.runner.stderr_lock);
+            let decided = self.asks.answer_one(self.host, decision)?;
+            if decided.is_err() && !self.args.agent.quiet {
+                output::finish_line();
+                report_refused(std::slice::from_ref(&decided));
+            }
+            decided
+        };
+        match decided {
+            Ok(permit) => {
                 let waits = marker.kind == MarkerKind::Capture && !self.args.hand_back;
                 self.runner.run(marker, permit, waits)
             }
-            Decision::Refused(refusal) => {
+            Err(refusal) => {
                 self.refused = true;
                 self.events.write(&marker, &Ran::Refused(refusal))?;
                 Ok(String::new())
             }
-            Decision::Pending(_) => Err(Failure::host("the request still waits for an approval")),
         }
     }
 }
@@ -376,6 +402,10 @@ fn report(marker: &Marker, ran: &Ran) {
             }
             for warning in &outcome.warnings {
                 report_line("warning", warning);
+            }
+            if outcome.limits_hit.contains(&Limit::Output) {
+                let hint = format!("raise {} with --max-output", Limit::Output.key());
+                report_line("hint", &hint);
             }
         }
         Ran::Failed(why) => report_line("error", &format!("{what}: {why}")),

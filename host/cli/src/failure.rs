@@ -1,10 +1,11 @@
 //! Errors of the command line: an exit code, a message and a hint.
 
 use serde_json::json;
-use skillrun::policy::{PolicyError, TrustError};
+use skillrun::policy::{PolicyError, Remedy, TrustError};
 use skillrun::skill::SkillError;
 use skillrun::{Check, Error, Refusal, RunError};
-use skillrun_skill::text::show;
+pub(crate) use skillrun_skill::files::plain;
+use skillrun_skill::text::{shell_word, show};
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
@@ -64,6 +65,7 @@ impl From<SkillError> for Failure {
         let hint = match error {
             SkillError::NotFound { hint, .. } => Some(hint),
             SkillError::Ambiguous { .. } => Some("name the skill by its path".into()),
+            SkillError::NotWritten { .. } => Some("set TMPDIR to another directory".into()),
             SkillError::Invalid { .. } => None,
         };
         Self {
@@ -85,10 +87,24 @@ impl From<Refusal> for Failure {
         Self {
             code,
             label: refusal.word(),
+            hint: hint(&refusal),
             message: refusal.message,
-            hint: refusal.hint,
         }
     }
+}
+
+/// The hint of a refusal, with the flag that would allow it.
+pub(crate) fn hint(refusal: &Refusal) -> Option<String> {
+    refusal.advice(|remedy| match remedy {
+        Remedy::Grant(grant) => match shell_word(&grant.to_string()) {
+            Some(grant) => format!("pass --allow {grant}"),
+            None => "pass it with --allow".to_owned(),
+        },
+        Remedy::FollowLinks => "pass --follow if the link is yours".into(),
+        Remedy::VirtualPaths => "pass --virtual-paths".into(),
+        Remedy::AddSkill => "name the skill with --skill".into(),
+        other => other.to_string(),
+    })
 }
 
 impl From<TrustError> for Failure {
@@ -108,7 +124,7 @@ impl From<PolicyError> for Failure {
             code: REFUSED,
             label: "refused",
             message: error.to_string(),
-            hint: None,
+            hint: error.hint().map(str::to_owned),
         }
     }
 }
@@ -126,6 +142,7 @@ impl From<Error> for Failure {
             Error::Audit { .. } => {
                 failure.hint("nothing ran; set XDG_STATE_HOME to another directory")
             }
+            Error::Stuck { .. } => failure.hint("check the file systems of their workspaces"),
             _ => failure,
         }
     }
@@ -191,16 +208,6 @@ fn print_text(failure: &Failure) {
     if let Some(hint) = &failure.hint {
         print_message("hint", hint);
     }
-}
-
-/// The system's description of an error, in lower case and without its number.
-pub(crate) fn plain(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    let text = text.split(" (os error").next().unwrap_or_default();
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| {
-        first.to_lowercase().chain(letters).collect()
-    })
 }
 
 /// Prints `label: text` to stderr, in colour on a terminal.

@@ -1,9 +1,10 @@
 //! Finding the skill that was typed.
 
 use crate::failure::{Failure, NOT_FOUND, print_message};
-use crate::list::printable;
 use crate::paths;
+use crate::text::printable;
 use skillrun::skill::{Found, Library, SkillError};
+use skillrun_skill::text::shell_word;
 use std::path::{Path, PathBuf};
 
 /// Finds a skill by path or by name. The caller prints what the user should know about the choice.
@@ -28,13 +29,16 @@ pub(crate) fn note_folder(name: &str) {
 /// The failure of a run that would give grants or a workspace to a folder of the current directory by its bare name. A
 /// name does not say that this folder is meant; its path does.
 pub(crate) fn reject_folder(name: &str) -> Failure {
-    let name = printable(name);
+    let path = match shell_word(&format!("./{name}")) {
+        Some(path) => format!("`{path}`"),
+        None => "its path".to_owned(),
+    };
     Failure {
         code: NOT_FOUND,
         label: "error",
-        message: format!("skill `{name}` not found"),
+        message: format!("skill `{}` not found", printable(name)),
         hint: Some(format!(
-            "there is a folder of this name here: write `./{name}` to give it grants or a workspace"
+            "there is a folder of this name here: write {path} to give it grants or a workspace"
         )),
     }
 }

@@ -5,7 +5,7 @@ use crate::ask::{self, report_refused};
 use crate::failure::{Failure, INTERRUPTED, NOT_FOUND, REFUSED, ignore_closed_pipe, report};
 use crate::{agent, interrupt, output, paths, runtimes};
 use serde_json::json;
-use skillrun::{Decision, Host, Live, Permit, Ran, Request};
+use skillrun::{Host, Live, Permit, Ran, Request};
 use std::io::Write as _;
 use std::path::Path;
 
@@ -33,9 +33,9 @@ pub(crate) fn load(args: &Load) -> Result<u8, Failure> {
     interrupt::set_host(host);
     let asks = args.agent.answer_source(answers)?;
     let batch = host.blocking().decide_all(&policy, requests.collect())?;
-    let decisions = asks.answer_all(host, batch)?;
+    let decided = asks.answer_all(host, batch)?;
     if !args.agent.quiet {
-        report_refused(&decisions);
+        report_refused(&decided);
     }
     if ask::stopped() {
         return Ok(INTERRUPTED);
@@ -45,18 +45,13 @@ pub(crate) fn load(args: &Load) -> Result<u8, Failure> {
         .build()?;
     let ran = runtime.block_on(async {
         let mut ran = Vec::new();
-        for decision in decisions {
+        for decided in decided {
             if interrupt::is_interrupted() {
                 break;
             }
-            ran.push(match decision {
-                Decision::Permitted(permit) => {
-                    run_permitted(host, permit, args.agent.quiet).await?
-                }
-                Decision::Refused(refusal) => Ran::Refused(refusal),
-                Decision::Pending(_) => {
-                    Ran::Failed("the request still waits for an approval".into())
-                }
+            ran.push(match decided {
+                Ok(permit) => run_permitted(host, permit, args.agent.quiet).await?,
+                Err(refusal) => Ran::Refused(refusal),
             });
         }
         host.clean_up().await;

@@ -5,11 +5,13 @@
 
 mod agent;
 mod approvals;
+mod approver;
 mod args;
 mod ask;
 mod audit;
 mod check;
 mod complete;
+mod denied;
 mod doctor;
 mod expand;
 mod failure;
@@ -25,10 +27,12 @@ mod prompt;
 mod run;
 mod runtimes;
 mod show;
+mod text;
 mod usage;
 
 use args::{Args, Command};
 use failure::{Failure, report};
+use skillrun::walk::{Links, WalkError, walk};
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -100,7 +104,10 @@ fn check_temporary_directory() -> Result<(), Failure> {
     };
     let why = match path.metadata() {
         _ if !path.is_absolute() => "is not an absolute path".to_owned(),
-        Ok(meta) if meta.is_dir() => return Ok(()),
+        Ok(meta) if meta.is_dir() => match walk(&path, Links::System) {
+            Err(error @ WalkError::Link { .. }) => error.to_string(),
+            _ => return Ok(()),
+        },
         Ok(_) => "is not a directory".to_owned(),
         Err(error) => format!("cannot be used: {}", failure::plain(&error)),
     };

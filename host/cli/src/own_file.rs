@@ -10,11 +10,12 @@
 //! have replaced them.
 
 use crate::failure::{Failure, REFUSED, plain};
-use crate::list::printable;
 use crate::paths::is_inside_skill;
+use crate::text::printable;
 use rustix::fs::{Mode, OFlags, openat};
 use skillrun::ownership::{OtherWriter, Ownership, other_replacer, other_writer};
 use skillrun::walk::{Links, WalkError, self_and_parents, walk};
+use skillrun_skill::text::shell_path;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -127,8 +128,10 @@ impl OwnFile {
                 let WalkError::Link { target, .. } = &error else {
                     return Err(fail(&error.to_string()));
                 };
-                let target = printable(&target.display().to_string());
-                let hint = format!("pass `{target}` if that is the file you mean");
+                let hint = match shell_path(target) {
+                    Some(target) => format!("pass `{target}` if that is the file you mean"),
+                    None => "pass the target of the link if that is the file you mean".to_owned(),
+                };
                 return Err(refuse(&error.to_string(), &hint));
             }
         };

@@ -2,12 +2,14 @@
 
 use crate::args::Skills;
 use crate::failure::{Failure, NOT_FOUND, REFUSED, plain};
-use crate::list::printable;
+use crate::text::shown;
 use skillrun::ownership::{OtherWriter, Ownership, other_replacer, other_writer};
 use skillrun::policy::{PolicyFile, Trust, TrustedPolicies};
 use skillrun::skill::Library;
 use skillrun::{Approvals, AuditLog, Host, Policy, Settings};
+use skillrun_skill::text::shell_path;
 use std::env;
+use std::io::ErrorKind::{NotADirectory, NotFound};
 use std::path::{Path, PathBuf};
 
 /// The file name of a policy.
@@ -102,7 +104,7 @@ pub(crate) fn host_protecting(
         let folder = folder.canonicalize().unwrap_or(folder);
         skill_dirs.extend(Policy::project_skill_dirs(&folder));
     }
-    protected.extend(skill_dirs.into_iter().flat_map(with_links));
+    protected.extend(Library::new(skill_dirs).paths_to_protect());
     Ok(Host::new(Settings {
         cache: cache()?,
         audit: AuditLog::file(log),
@@ -112,20 +114,20 @@ pub(crate) fn host_protecting(
     }))
 }
 
-/// A skill directory and the links in it. The directory need not exist: a script that creates it would decide what a name
-/// refers to. A skill in it may be a link to a folder elsewhere. The path through the link is protected too, so that no
-/// script replaces its target, or another link on the way, or creates the missing target of a dangling link.
-fn with_links(folder: PathBuf) -> Vec<PathBuf> {
-    let entries = folder.read_dir().into_iter().flatten().flatten();
-    let links = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
-    let links: Vec<PathBuf> = links.map(|link| link.path()).collect();
-    std::iter::once(folder).chain(links).collect()
-}
-
 /// The skills that a policy file names by path; none if it cannot be read, since it is not used then.
 fn named_skill_paths(path: &Path) -> Vec<PathBuf> {
     let policy = PolicyFile::read(path).and_then(|file| Ok(with_home_dirs(file.parse()?, &file)));
     policy.map_or_else(|_| Vec::new(), |policy| policy.skill_paths().collect())
+}
+
+/// Whether a real directory is the home directory or one of skillrun's own, or contains one of them.
+pub(crate) fn is_around_own(directory: &Path) -> bool {
+    let state = audit_log().ok();
+    let state = state.as_deref().and_then(Path::parent).map(Path::to_owned);
+    let own = [home(), config().ok(), state, cache().ok()];
+    let real = |own: PathBuf| own.canonicalize().unwrap_or(own);
+    let mut own = own.into_iter().flatten().map(real);
+    own.any(|own| own.starts_with(directory))
 }
 
 /// Refuses to let scripts write skillrun's own directories: trust records, approvals, compiled code.
@@ -144,8 +146,8 @@ fn reject_inside_own_dirs<'a>(
                 label: "refused",
                 message: format!(
                     "`{}` is inside `{}`, a protected path",
-                    printable(&folder.display().to_string()),
-                    printable(&own.display().to_string())
+                    shown(folder),
+                    shown(&own)
                 ),
                 hint: Some("choose another directory for the script".into()),
             });
@@ -220,6 +222,8 @@ pub(crate) struct Untrusted<'a> {
 /// - The policy of the current directory must be trusted: it may have come with the directory.
 /// - The policy of the user is used if no other user may have written it.
 /// - A named policy needs no trust. Inside the workspace it does: a script may have written it.
+///
+/// It comes with its ceilings.
 pub(crate) fn policy(
     named: Option<&Path>,
     typed: &Skills,
@@ -232,7 +236,33 @@ pub(crate) fn policy(
             None => home_policy(untrusted)?,
         },
     };
-    Ok(policy.unwrap_or_default().with_home(home()))
+    let policy = policy.unwrap_or_default().with_home(home());
+    with_ceilings(policy, named.is_some())
+}
+
+/// Adds what a policy cannot widen: the other policies of the user that say `enforce = true`, and the policy of root.
+/// `is_named` if a person named the policy, so that the one of the current directory was not considered.
+///
+/// A ceiling can only narrow, so it is used wherever it is. One that cannot be read is an error: it may forbid the run.
+pub(crate) fn with_ceilings(policy: Policy, is_named: bool) -> Result<Policy, Failure> {
+    let mut files = Vec::new();
+    if let Some(path) = own_policy() {
+        files.extend(read_if_exists(&path)?);
+    }
+    if is_named
+        && let Ok(Some(file)) = read_if_exists(Path::new(POLICY))
+        && trusted_policies()?.status(&file)? == Trust::Trusted
+    {
+        files.push(file);
+    }
+    let mut bounded = policy;
+    for file in files {
+        let ceiling = with_home_dirs(file.parse()?, &file);
+        if ceiling.enforces() && ceiling.source() != bounded.source() {
+            bounded = bounded.bounded_by(ceiling);
+        }
+    }
+    Ok(bounded.bounded_by_machine()?)
 }
 
 fn named_policy(path: &Path, typed: &Skills, untrusted: Untrusted<'_>) -> Result<Policy, Failure> {
@@ -244,6 +274,10 @@ fn named_policy(path: &Path, typed: &Skills, untrusted: Untrusted<'_>) -> Result
         check_trust(path, &file, untrusted)?;
     }
     let policy = with_home_dirs(file.parse()?, &file);
+    // A flag must not decide which skill an enforcing policy means.
+    if policy.enforces() {
+        return Ok(policy);
+    }
     let here = env::current_dir()?;
     // The policy's skill names also refer to skills in the directories typed with it.
     let typed = typed.folders.iter().map(|folder| here.join(folder));
@@ -308,7 +342,6 @@ fn home_policy(untrusted: Untrusted<'_>) -> Result<Option<Policy>, Failure> {
 
 /// Reads a policy at a default path, if there is one.
 fn read_if_exists(path: &Path) -> Result<Option<PolicyFile>, Failure> {
-    use std::io::ErrorKind::{NotADirectory, NotFound};
     if let Err(error) = path.symlink_metadata()
         && matches!(error.kind(), NotFound | NotADirectory)
     {
@@ -327,18 +360,17 @@ fn check_trust(path: &Path, file: &PolicyFile, untrusted: Untrusted<'_>) -> Resu
         (Trust::Changed, true) => "is inside the workspace and changed after it was trusted",
         (Trust::Untrusted, true) => "is inside the workspace and not trusted",
     };
-    let name = shown(path);
-    let message = format!("policy `{name}` {why}");
+    let message = format!("policy `{}` {why}", shown(path));
     if file.is_link() {
         let hint =
             "a link cannot be trusted: replace it with the file, or name the file with --policy";
         return Err(refused(message, hint));
     }
-    let trust = match path == Path::new(POLICY) {
-        true => "skillrun policy trust".to_owned(),
-        false => format!("skillrun policy trust {name}"),
+    let hint = match (path == Path::new(POLICY), shell_path(path)) {
+        (true, _) => "run `skillrun policy trust` after reading it".to_owned(),
+        (false, Some(path)) => format!("run `skillrun policy trust {path}` after reading it"),
+        (false, None) => "trust it after reading it".to_owned(),
     };
-    let hint = format!("run `{trust}` after reading it");
     Err(refused(message, hint))
 }
 
@@ -358,10 +390,6 @@ fn refused(message: String, hint: impl Into<String>) -> Failure {
         message,
         hint: Some(hint.into()),
     }
-}
-
-fn shown(path: &Path) -> String {
-    printable(&path.display().to_string())
 }
 
 impl Untrusted<'_> {
@@ -401,7 +429,10 @@ struct SharedPath {
 
 impl SharedPath {
     fn chmod(&self) -> String {
-        format!("inspect it, then run `chmod go-w {}`", shown(&self.path))
+        match shell_path(&self.path) {
+            Some(path) => format!("inspect it, then run `chmod go-w {path}`"),
+            None => "inspect it, then remove the write permission of others".to_owned(),
+        }
     }
 }
 

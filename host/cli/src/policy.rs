@@ -3,8 +3,8 @@
 use crate::args::{Policy as Args, PolicyAction};
 use crate::ask::{self, Sheet};
 use crate::failure::{Failure, HOST, NOT_FOUND, REFUSED, print_message};
-use crate::list;
 use crate::paths::{self, POLICY};
+use crate::text::shown;
 use serde_json::json;
 use skillrun::Policy;
 use skillrun::policy::{PolicyFile, PolicyPart};
@@ -46,7 +46,7 @@ fn trust(path: &Path, yes: bool, json: bool) -> Result<u8, Failure> {
     }
     // The bytes were read once: what the person saw is what we trust.
     let known = paths::trusted_policies()?.trust(&file)?;
-    let mut out = std::io::stdout().lock();
+    let mut out = crate::output::json_or_text(json);
     match json {
         true => writeln!(out, "{}", json!(known))?,
         false => writeln!(out, "trusted {}", shown(&known.path))?,
@@ -78,7 +78,7 @@ fn question(sheet: &mut Sheet, file: &PolicyFile, policy: &Policy) {
     for line in ["", "This means:", ""] {
         sheet.rows_with("", "", line);
     }
-    for line in meaning(policy).lines() {
+    for line in meaning(policy.parts()).lines() {
         let text = line.trim_start();
         let indent = " ".repeat(2 + line.len() - text.len());
         sheet.rows_with(&indent, &format!("{indent}  … "), text);
@@ -89,7 +89,7 @@ fn question(sheet: &mut Sheet, file: &PolicyFile, policy: &Policy) {
 fn untrust(path: &Path, json: bool) -> Result<u8, Failure> {
     let real = real(path)?;
     let was = paths::trusted_policies()?.untrust(&real)?;
-    let mut out = std::io::stdout().lock();
+    let mut out = crate::output::json_or_text(json);
     if was {
         match json {
             true => writeln!(out, "{}", json!({"path": real, "was_trusted": true}))?,
@@ -117,7 +117,7 @@ fn real(path: &Path) -> Result<PathBuf, Failure> {
 
 fn list(json: bool) -> Result<u8, Failure> {
     let all = paths::trusted_policies()?.list()?;
-    let mut out = std::io::stdout().lock();
+    let mut out = crate::output::json_or_text(json);
     if json {
         writeln!(out, "{}", json!(all))?;
         return Ok(0);
@@ -140,17 +140,49 @@ fn check(path: Option<&Path>, json: bool) -> Result<u8, Failure> {
             .filter(|own| own.symlink_metadata().is_ok())
             .unwrap_or_else(|| here.clone()),
     };
+    let is_named = path.is_some();
     let path = path.map_or_else(usual, Path::to_owned);
-    let file = read(&path)?;
-    let policy = parse(&file)?;
-    let mut out = std::io::stdout().lock();
+    let file = match read(&path) {
+        Ok(file) => Some(file),
+        // Without a policy, the ceilings may still have something to say.
+        Err(missing) if !is_named && missing.code == NOT_FOUND => {
+            let empty = paths::with_ceilings(Policy::default(), false)?;
+            match empty.ceilings().is_empty() {
+                true => return Err(missing),
+                false => None,
+            }
+        }
+        Err(failure) => return Err(failure),
+    };
+    let policy = file.as_ref().map(parse).transpose()?;
+    let policy = paths::with_ceilings(policy.unwrap_or_default(), is_named)?;
+    let source = file.as_ref().map(PolicyFile::path);
+    let mut out = crate::output::json_or_text(json);
     if json {
-        let object = json!({"path": file.path(), "parts": policy.parts()});
+        let ceilings = policy.ceilings().iter();
+        let ceilings = ceilings
+            .map(|ceiling| json!({"path": ceiling.source(), "parts": ceiling.ceiling_parts()}));
+        let object = json!({
+            "path": source,
+            "parts": policy.parts(),
+            "ceilings": ceilings.collect::<Vec<_>>(),
+            "in_force": policy.effective_part(),
+        });
         writeln!(out, "{object}")?;
         return Ok(0);
     }
-    writeln!(out, "policy {}\n", shown(file.path()))?;
-    write!(out, "{}", meaning(&policy))?;
+    let source = source.map_or_else(|| "none".to_owned(), shown);
+    writeln!(out, "policy {source}\n")?;
+    write!(out, "{}", meaning(policy.parts()))?;
+    for ceiling in policy.ceilings() {
+        let source = ceiling.source().map(shown).unwrap_or_default();
+        writeln!(out, "\nceiling {source}\n")?;
+        write!(out, "{}", meaning(ceiling.ceiling_parts()))?;
+    }
+    if !policy.ceilings().is_empty() {
+        writeln!(out, "\nin force\n")?;
+        write!(out, "{}", meaning(vec![policy.effective_part()]))?;
+    }
     if paths::is_inside_skill(&path) {
         print_message("warning", "it is inside a skill, where no policy is read");
     }
@@ -163,27 +195,32 @@ fn read(path: &Path) -> Result<PolicyFile, Failure> {
         .is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
     PolicyFile::read(path).map_err(|error| Failure {
         code: if missing { NOT_FOUND } else { HOST },
-        ..Failure::host(error.to_string())
+        label: "error",
+        ..error.into()
     })
 }
 
 fn parse(file: &PolicyFile) -> Result<Policy, Failure> {
     let policy = file.parse().map_err(|error| Failure {
         code: INVALID,
-        ..Failure::host(error.to_string())
+        label: "error",
+        ..error.into()
     })?;
     Ok(paths::with_home_dirs(policy, file))
 }
 
 /// A summary of a policy.
-fn meaning(policy: &Policy) -> String {
+fn meaning(parts: Vec<PolicyPart>) -> String {
     let mut text = String::new();
-    for part in policy.parts() {
+    for part in parts {
         let PolicyPart {
             section,
             skills,
             digest,
             inherit,
+            runtime,
+            enforce,
+            any_grant,
             grants,
             approval,
             native,
@@ -205,7 +242,11 @@ fn meaning(policy: &Policy) -> String {
         if let Some(digest) = digest {
             line("digest", &digest);
         }
+        if enforce {
+            line("enforce", "flags and other policies can only narrow it");
+        }
         let more = match (is_section, inherit, grants.is_empty()) {
+            _ if any_grant => Some("anything that is granted elsewhere"),
             (false, _, true) => Some("nothing"),
             (true, true, true) => Some("what every skill may touch"),
             (true, false, true) => Some("nothing"),
@@ -224,6 +265,9 @@ fn meaning(policy: &Policy) -> String {
         if let Some(word) = native {
             line("native", word);
         }
+        if let Some(word) = runtime {
+            line("runtime", word);
+        }
         if let Some(names) = interpreters {
             let names = match names.is_empty() {
                 true => "none".to_owned(),
@@ -236,8 +280,4 @@ fn meaning(policy: &Policy) -> String {
         }
     }
     text
-}
-
-fn shown(path: &Path) -> String {
-    list::printable(&path.display().to_string())
 }

@@ -2,7 +2,7 @@
 
 use crate::args::{Prompt, PromptFormat};
 use crate::failure::{Failure, print_message};
-use crate::list::printable;
+use crate::text::printable;
 use crate::{agent, find, output, paths};
 use serde_json::json;
 use skillrun::Skill;

@@ -1,17 +1,18 @@
 //! `skillrun run`: runs one script and prints its output as it comes, or the whole outcome as JSON.
 
+use crate::approver::{COMMAND, approver};
 use crate::args::{Run, Runtime};
+use crate::ask::{self, AnswerSource};
 use crate::failure::{self, Failure, print_message};
 use crate::interrupt::{self, interrupted};
-use crate::list::printable;
 use crate::own_file::is_descriptor;
-use crate::{agent, find, paths, runtimes};
+use crate::text::printable;
+use crate::{agent, denied, find, paths, runtimes};
+use skillrun::limits::Limit;
+use skillrun::runtime::{Chunk, Stream};
 use skillrun::walk::{Links, WalkError, walk};
-use skillrun::{
-    Chunk, Decision, Grant, Host, Limits, Live, Outcome, Paths, Policy, Request, Skill, Status,
-    Stream, Tier,
-};
-use skillrun_skill::text::Utf8Decoder;
+use skillrun::{Grant, Host, Limits, Live, Outcome, Paths, Policy, Request, Skill, Status, Tier};
+use skillrun_skill::text::{Utf8Decoder, shell_path, shell_word};
 use std::env::VarError;
 use std::fs::File;
 use std::io::{IsTerminal as _, Read as _, Write as _};
@@ -56,20 +57,19 @@ pub(crate) fn run(args: Run) -> Result<u8, Failure> {
         find::note_folder(&args.skill);
     }
     let mut writable = agent::writable_by(&request.grants);
-    writable.extend(request.workspace.clone());
+    writable.extend(args.workspace.clone());
     let host = paths::host_protecting(&policy, &args.skills, &writable, Vec::new());
     let host = host.map_err(|failure| agent::recorded(failure, &script))?;
     // Dropping a host takes up to a tenth of the time of a short run. The end of the process frees everything at once.
     let host: &'static Host = Box::leak(Box::new(host));
     interrupt::set_host(host);
-    let permit = match host.blocking().decide(&policy, request)? {
-        Decision::Permitted(permit) => permit,
-        Decision::Refused(refusal) => return Err(refusal.into()),
-        // What a person types needs no other approval.
-        Decision::Pending(_) => {
-            return Err(Failure::host("the request still waits for an approval"));
-        }
-    };
+    let decision = host.blocking().decide(&policy, request)?;
+    // What a person types needs no other approval, unless an enforcing policy demands one.
+    let decided = AnswerSource::Person.answer_one(host, decision)?;
+    if ask::stopped() {
+        return Ok(failure::INTERRUPTED);
+    }
+    let permit = decided?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -93,7 +93,7 @@ pub(crate) fn run(args: Run) -> Result<u8, Failure> {
         printer.finish(outcome.status)?;
         Ok::<Outcome, Failure>(outcome)
     });
-    let printed = outcome.and_then(|outcome| print(&args, &outcome));
+    let printed = outcome.and_then(|outcome| Ok((print(&args, &outcome)?, outcome)));
     // The output is printed. Removing the scratch directory may take longer.
     let leftover = runtime.block_on(async {
         tokio::select! {
@@ -107,7 +107,16 @@ pub(crate) fn run(args: Run) -> Result<u8, Failure> {
     }
     // A thread may still be blocked reading stdin. The process must not wait for it.
     runtime.shutdown_background();
-    printed
+    let (code, outcome) = printed?;
+    // Last: a script that catches its errors says nothing about it.
+    if !outcome.success
+        && !args.quiet
+        && !args.json
+        && let Some(line) = denied::line(&outcome)
+    {
+        print_message("denied", &line);
+    }
+    Ok(code)
 }
 
 /// Whether the command line gives the script anything beyond its skill.
@@ -122,7 +131,7 @@ fn only_script(typed: &str, skill: &Skill) -> Result<String, Failure> {
     let (message, hint) = match scripts {
         [only] => return Ok(only.path().to_owned()),
         [] => (format!("skill `{name}` has no scripts"), None),
-        [first, ..] => {
+        _ => {
             let shown = scripts.iter().take(MAX_LISTED);
             let mut names: Vec<String> = shown.map(|script| printable(script.path())).collect();
             if scripts.len() > MAX_LISTED {
@@ -133,12 +142,14 @@ fn only_script(typed: &str, skill: &Skill) -> Result<String, Failure> {
                 scripts.len(),
                 names.join(", ")
             );
-            let example = format!(
-                "skillrun run {} {}",
-                printable(typed),
-                printable(first.path())
-            );
-            (message, Some(format!("name one, as in `{example}`")))
+            let script = scripts.iter().find_map(|script| shell_path(script.path()));
+            let hint = match shell_word(typed).zip(script) {
+                Some((skill, script)) => {
+                    format!("name one, as in `skillrun run {skill} {script}`")
+                }
+                None => "name one of them".to_owned(),
+            };
+            (message, Some(hint))
         }
     };
     Err(Failure {
@@ -155,11 +166,17 @@ fn print(args: &Run, outcome: &Outcome) -> Result<u8, Failure> {
         let text =
             serde_json::to_string(outcome).map_err(|error| Failure::host(error.to_string()))?;
         // The script has run, even if nothing reads the outcome.
-        failure::ignore_closed_pipe(writeln!(std::io::stdout(), "{text}"))?;
+        failure::ignore_closed_pipe(writeln!(crate::output::json(), "{text}"))?;
     }
     if !args.quiet {
         for warning in &outcome.warnings {
             print_message("warning", warning);
+        }
+        for limit in &outcome.limits_hit {
+            if let Some(flag) = flag(*limit) {
+                let hint = format!("raise {} with {flag}", limit.key());
+                print_message("hint", &hint);
+            }
         }
     } else if outcome.timeout && !args.json {
         // The line is in the outcome, but the script did not print it.
@@ -167,6 +184,17 @@ fn print(args: &Run, outcome: &Outcome) -> Result<u8, Failure> {
         writeln!(std::io::stderr(), "{line}")?;
     }
     Ok(exit_code(outcome))
+}
+
+/// The flag that raises a limit, if there is one.
+fn flag(limit: Limit) -> Option<&'static str> {
+    match limit {
+        Limit::Time => Some("--timeout"),
+        Limit::Fuel => Some("--fuel"),
+        Limit::Memory => Some("--memory"),
+        Limit::Output => Some("--max-output"),
+        _ => None,
+    }
 }
 
 /// A script's own exit code; 128+N for signal N.
@@ -177,14 +205,18 @@ fn exit_code(outcome: &Outcome) -> u8 {
     u8::try_from(code).unwrap_or(crate::failure::HOST)
 }
 
-/// Turns what was typed into a request. Flags count as the person's approval, so they widen the policy too.
+/// Turns what was typed into a request. Flags count as the person's approval, so they widen the policy too, unless it is
+/// enforced.
 fn request(
     args: &Run,
     policy: Policy,
     skill: &Arc<Skill>,
     script: &str,
 ) -> Result<(Policy, Request), Failure> {
-    let mut request = Request::typed(skill, script);
+    let mut request = Request {
+        approver: Some(approver(COMMAND)),
+        ..Request::typed(skill, script)
+    };
     for (index, arg) in args.args.iter().enumerate() {
         let text = arg
             .to_str()
@@ -225,6 +257,12 @@ fn request(
 
     // If no rules apply, `decide` reports why and records it.
     let rules = request.target.rules(&policy);
+    if let (Ok(rules), false) = (&rules, args.quiet) {
+        for (grant, ceiling) in rules.narrowed_grants() {
+            let text = format!("`{grant}` of the policy is not granted by {ceiling}");
+            print_message("warning", &text);
+        }
+    }
     let mut limits = rules.map_or_else(|_| Limits::default(), |rules| rules.limits());
     let limit = |error: skillrun::limits::LimitError| Failure::host(error.to_string());
     if let Some(text) = &args.timeout {
@@ -250,8 +288,10 @@ fn request(
 
     let input = args.input.as_deref().map(|typed| input(typed, args.follow));
     request.input = input.transpose()?;
-    request.workspace = args.workspace.clone();
+    request.workspace = args.workspace.clone().map(Into::into);
     request.follow = args.follow;
+    // Only JSON shows them.
+    request.list_artifacts = args.json;
     request.paths = if args.virtual_paths {
         Paths::Virtual
     } else {
@@ -281,8 +321,14 @@ fn has_no_effect(grant: &Grant, native: bool) -> Option<&'static str> {
 
 fn variable(name: &str) -> Result<String, Failure> {
     std::env::var(name).map_err(|error| match error {
-        VarError::NotPresent => Failure::host(format!("the variable `{name}` is not set"))
-            .hint(format!("pass a value: --env {name}=VALUE")),
+        VarError::NotPresent => {
+            let flag = match shell_word(name) {
+                Some(name) => format!("--env {name}=VALUE"),
+                None => "--env NAME=VALUE".to_owned(),
+            };
+            Failure::host(format!("the variable `{name}` is not set"))
+                .hint(format!("pass a value: {flag}"))
+        }
         VarError::NotUnicode(_) => {
             Failure::host(format!("the value of the variable `{name}` is not UTF-8"))
         }
@@ -323,13 +369,17 @@ fn open_input(path: &str, follow: bool) -> Result<File, Failure> {
             let WalkError::Link { target, .. } = &error else {
                 return Err(fail(&error));
             };
-            let target = target.display();
+            let target = target.to_str();
+            let target = match target.and_then(|target| shell_word(&format!("@{target}"))) {
+                Some(target) => format!("`{target}`"),
+                None => "its target".to_owned(),
+            };
             return Err(Failure {
                 code: failure::REFUSED,
                 label: "refused",
                 message: format!("input `{path}` {error}"),
                 hint: Some(format!(
-                    "pass `@{target}` itself, or --follow if the link is yours"
+                    "name {target} itself, or pass --follow if the link is yours"
                 )),
             });
         }

@@ -29,8 +29,8 @@ pub(crate) fn runtimes(args: &Runtimes) -> Result<u8, Failure> {
             json
         }
     };
-    let states = host.runtimes_state()?;
-    let native = host.native_state();
+    let states = host.blocking().runtimes_state()?;
+    let native = host.blocking().native_state();
     let mut out = std::io::stdout().lock();
     if json {
         let failed = |error: serde_json::Error| Failure::host(error.to_string());
@@ -83,7 +83,7 @@ pub(crate) fn runtimes(args: &Runtimes) -> Result<u8, Failure> {
 
 /// Compiles all runtimes that are not compiled yet. Returns why they could not be stored, or `None` if they were.
 pub(crate) async fn prepare_all(host: &Host) -> Result<Option<String>, Failure> {
-    let states = host.runtimes_state()?;
+    let states = host.blocking().runtimes_state()?;
     let missing: Vec<_> = states
         .iter()
         .filter(|state| !state.prepared)
@@ -104,7 +104,7 @@ pub(crate) async fn prepare_all(host: &Host) -> Result<Option<String>, Failure> 
 
 /// Compiles what this run needs, if it is not compiled yet.
 pub(crate) async fn prepare_for(host: &Host, permit: &Permit, quiet: bool) -> Result<(), Failure> {
-    let Some(name) = host.unprepared_for(permit)? else {
+    let Some(name) = host.blocking().unprepared_for(permit)? else {
         return Ok(());
     };
     let what = display_kind(name);

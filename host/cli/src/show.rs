@@ -2,7 +2,7 @@
 
 use crate::args::Show;
 use crate::failure::{Failure, print_message};
-use crate::list::{budget, columns, one_line, printable, wrapped};
+use crate::text::{budget, columns, one_line, printable, wrapped};
 use crate::{agent, find, output};
 use serde_json::json;
 use skillrun::Skill;

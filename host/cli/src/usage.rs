@@ -3,7 +3,9 @@
 use crate::args::{Args, Command};
 use crate::failure::{HOST, print_message};
 use clap::error::{ContextKind, ErrorKind};
+use skillrun_skill::text::{shell_word, show};
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::process::ExitCode;
 
 /// The longest command line that we try to correct, in words. The number of parses grows with its square.
@@ -19,21 +21,37 @@ pub(crate) fn report(error: &clap::Error, words: &[OsString]) -> ExitCode {
     match with_separator(error, words) {
         Some((unexpected, command)) => {
             print_message("error", &format!("unexpected argument `{unexpected}`"));
-            print_message(
-                "hint",
-                &format!("put `--` before the script's arguments: {command}"),
-            );
+            let command = command.map(|command| format!(": {command}"));
+            let hint = "put `--` before the script's arguments";
+            print_message("hint", &format!("{hint}{}", command.unwrap_or_default()));
         }
-        None => {
-            let _ = error.print();
-        }
+        None => print(error, words),
     }
     ExitCode::from(HOST)
 }
 
-/// The first argument of a script that was typed without `--` before it, and the command with `--`. `None` if that is not
-/// the error.
-fn with_separator(error: &clap::Error, words: &[OsString]) -> Option<(String, String)> {
+/// Prints an error of clap. It repeats words, which may contain names from a skill, so what would control a terminal is
+/// escaped: the error is that of the escaped words.
+fn print(error: &clap::Error, words: &[OsString]) {
+    let shown = words
+        .iter()
+        .map(|word| show(&word.to_string_lossy()).into());
+    let shown: Vec<OsString> = shown.collect();
+    let _ = match Args::parse_words(shown.clone()) {
+        _ if shown == words => error.print(),
+        Err(error) => error.print(),
+        // The error was a character that is escaped now.
+        Ok(_) => {
+            let text = error.render().to_string();
+            let lines: Vec<String> = text.split('\n').map(show).collect();
+            std::io::stderr().write_all(lines.join("\n").as_bytes())
+        }
+    };
+}
+
+/// The first argument of a script that was typed without `--` before it, and the command with `--`, if it can be shown.
+/// `None` if that is not the error.
+fn with_separator(error: &clap::Error, words: &[OsString]) -> Option<(String, Option<String>)> {
     // A misspelt option is not an argument for the script.
     let is_misspelt = error.get(ContextKind::SuggestedArg).is_some();
     if error.kind() != ErrorKind::UnknownArgument || is_misspelt || words.len() > MAX_WORDS {
@@ -53,8 +71,10 @@ fn with_separator(error: &clap::Error, words: &[OsString]) -> Option<(String, St
         ours.len() - 1
     });
     ours.splice(separator + 1..separator + 1, scripts);
-    let command: Vec<String> = ours.iter().skip(1).map(quoted).collect();
-    Some((first, format!("skillrun {}", command.join(" "))))
+    let command = ours.iter().skip(1).map(|word| shell_word(word.to_str()?));
+    let command: Option<Vec<String>> = command.collect();
+    let command = command.map(|command| format!("skillrun {}", command.join(" ")));
+    Some((first, command))
 }
 
 /// The position of the first word that clap does not know, if a skill and a script come before it.
@@ -66,15 +86,5 @@ fn first_unknown(words: &[OsString]) -> Option<usize> {
     match parse(at).ok()?.command {
         Command::Run(run) if run.script.is_some() => Some(at),
         _ => None,
-    }
-}
-
-/// A word as a shell reads it.
-fn quoted(word: &OsString) -> String {
-    let word = word.to_string_lossy();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.into_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
     }
 }

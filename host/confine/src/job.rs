@@ -64,6 +64,9 @@ pub struct Mount {
 pub enum MountKind {
     /// An open file or directory. It is granted even if its path names something else later.
     Open(Handle),
+    /// An open file or directory that is a protected path inside a writable mount. Read-only. The path is its name in
+    /// messages. If something else is there at the end of the run, that is moved aside.
+    Protected(Handle, PathBuf),
     /// A protected path inside a writable mount that does not exist. The path is its name in
     /// messages. It must not appear while the program runs: if it does, the run ends and whatever is
     /// there is moved aside.

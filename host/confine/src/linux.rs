@@ -1,12 +1,13 @@
 //! Starts programs and waits for them to end.
 
-use crate::filter::{Memory, filter, opens};
+use crate::filter::{Memory, Network, filter, reported};
 use crate::supervisor::{Executable, Supervisor, sealed_memfd, whole_reply};
 use crate::{Backend, ConfineError, End, Job, Limits, Mount, MountKind, NoBackendError, Script};
-use skillrun_supervisor::{Absent, AbsentPaths, MAX_MOUNTS, Plan, SYSTEM};
+use skillrun_supervisor::{Guarded, GuardedPaths, MAX_MOUNTS, Plan, SYSTEM};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
+use std::net::Shutdown;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
@@ -139,9 +140,9 @@ impl Confinement {
 
     /// Starts a program. Everything that it starts in turn ends when the returned value is dropped.
     ///
-    /// Needs a tokio runtime with I/O.
+    /// Needs a tokio runtime with I/O and time.
     pub fn start(&self, job: Job) -> Result<Running, ConfineError> {
-        let (plan, handles, absent) = plan(self.backend(), job)?;
+        let (plan, handles, guarded) = plan(self.backend(), job)?;
         let handles: Vec<BorrowedFd<'_>> = handles.iter().map(OwnedFd::as_fd).collect();
         let (theirs, ours) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
             .map_err(|error| failed("create a pipe", error.into()))?;
@@ -153,7 +154,7 @@ impl Confinement {
         {
             self.shared.put_spare(next);
         }
-        Running::new(supervisor, ours, absent)
+        Running::new(supervisor, ours, guarded)
             .map_err(|error| failed("wait for the program", error))
     }
 }
@@ -165,8 +166,8 @@ fn failed(step: &str, error: io::Error) -> ConfineError {
     }
 }
 
-/// A confined program. Dropping it kills the program and everything that it started, and waits for
-/// that.
+/// A confined program. Dropping it kills the program and everything that it started. Outside of a tokio runtime this waits
+/// until none of its processes is left; inside of one, another thread does, as with [`Running::abandon`].
 #[derive(Debug)]
 pub struct Running {
     /// Its standard input. Taking and dropping it closes the input.
@@ -179,26 +180,60 @@ pub struct Running {
     control: UnixStream,
     /// The part of the supervisor's reply received so far.
     received: Vec<u8>,
+    /// `None` once another thread waits for its end.
+    program: Option<Program>,
+}
+
+/// The processes of a program. Dropping it kills them and blocks until none is left.
+#[derive(Debug)]
+struct Program {
     supervisor: Supervisor,
     /// Dropped after the supervisor, so when none of the program's processes is left.
-    absent: AsideGuard,
+    guarded: AsideGuard,
 }
 
 /// Moves aside protected paths that appeared, unless the supervisor has reported that it did.
 #[derive(Debug)]
-struct AsideGuard(Option<AbsentPaths>);
+struct AsideGuard(Option<GuardedPaths>);
 
 impl Drop for AsideGuard {
     fn drop(&mut self) {
-        if let Some(absent) = &mut self.0 {
+        if let Some(guarded) = &mut self.0 {
             // The caller has given up, so nobody can be informed.
-            let _ = absent.move_aside();
+            let _ = guarded.move_aside();
+        }
+    }
+}
+
+impl Program {
+    /// Whether there is nothing to do any more.
+    fn is_gone(&self) -> bool {
+        let guarded = self.guarded.0.as_ref();
+        self.supervisor.ended && guarded.is_none_or(GuardedPaths::is_empty)
+    }
+
+    /// Kills the program, and drops `held` on another thread once none of its processes is left.
+    fn end_elsewhere(self, held: impl Send + 'static) {
+        let _ = self.supervisor.control.shutdown(Shutdown::Both);
+        let rest = (self, held);
+        let thread = std::thread::Builder::new().name("skillrun-ending".into());
+        // If no thread can be started, this one waits.
+        let _ = thread.spawn(move || drop(rest));
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if tokio::runtime::Handle::try_current().is_ok()
+            && let Some(program) = self.program.take_if(|program| !program.is_gone())
+        {
+            program.end_elsewhere(());
         }
     }
 }
 
 impl Running {
-    fn new(mut supervisor: Supervisor, input: OwnedFd, absent: AbsentPaths) -> io::Result<Self> {
+    fn new(mut supervisor: Supervisor, input: OwnedFd, guarded: GuardedPaths) -> io::Result<Self> {
         let missing = || io::Error::from(io::ErrorKind::BrokenPipe);
         let (stdout, stderr) = supervisor.output.take().ok_or_else(missing)?;
         let control = supervisor.control.try_clone()?;
@@ -209,50 +244,64 @@ impl Running {
             stderr: Some(pipe::Receiver::from_owned_fd(stderr)?),
             control: UnixStream::from_std(control)?,
             received: Vec::new(),
-            supervisor,
-            absent: AsideGuard(Some(absent)),
+            program: Some(Program {
+                supervisor,
+                guarded: AsideGuard(Some(guarded)),
+            }),
         })
     }
 
     /// Kills the program and everything that it started; [`Running::ended`] then returns its usage.
     pub fn stop(&self) {
-        // To the supervisor a closed socket means that the host gave up; its reply still arrives.
-        let _ = self.supervisor.control.shutdown(std::net::Shutdown::Write);
+        if let Some(program) = &self.program {
+            // To the supervisor a closed socket means that the host gave up; its reply still arrives.
+            let _ = program.supervisor.control.shutdown(Shutdown::Write);
+        }
+    }
+
+    /// Kills the program and everything that it started, without waiting for that. Once none of its processes is left,
+    /// `held` is dropped, on another thread: what the program may still use until then.
+    pub fn abandon(mut self, held: impl Send + 'static) {
+        if let Some(program) = self.program.take_if(|program| !program.is_gone()) {
+            program.end_elsewhere(held);
+        }
     }
 
     /// Waits until the program and everything that it started has ended. Its output must be read
     /// meanwhile, or the program blocks on it.
     ///
-    /// This is cancel-safe: it can be called again.
+    /// If this fails, it has killed the program as far as that is possible. This is cancel-safe: it can be called again.
     pub async fn ended(&mut self) -> Result<End, ConfineError> {
-        loop {
-            match whole_reply(&self.received) {
-                Ok(Some(message)) => {
-                    let end = self.supervisor.finish(message);
-                    if end.is_ok() {
-                        self.absent.0 = None;
-                    }
-                    return end;
-                }
-                Ok(None) => {}
-                Err(error) => return Err(self.supervisor.disconnected(error)),
-            }
-            let mut part = [0; 4096];
-            match self.control.read(&mut part).await {
-                Ok(0) => {
-                    return Err(self
-                        .supervisor
-                        .disconnected(io::ErrorKind::UnexpectedEof.into()));
-                }
-                Ok(count) => self.received.extend_from_slice(&part[..count]),
-                Err(error) => return Err(self.supervisor.disconnected(error)),
-            }
+        let gone = || failed("wait for the program", io::ErrorKind::BrokenPipe.into());
+        let Program {
+            supervisor,
+            guarded,
+        } = self.program.as_mut().ok_or_else(gone)?;
+        let end = match reply(&mut self.control, &mut self.received).await {
+            Ok(reply) => supervisor.finish(reply).await,
+            Err(error) => Err(supervisor.disconnected(error).await),
+        };
+        if end.is_ok() {
+            guarded.0 = None;
         }
+        end
     }
 }
 
-/// Turns a job into a plan for a backend, its handles, and the paths that must stay absent.
-fn plan(backend: Backend, job: Job) -> Result<(Plan, Vec<OwnedFd>, AbsentPaths), ConfineError> {
+/// Waits for the supervisor's reply; `received` is the part of it received so far.
+async fn reply<'a>(control: &mut UnixStream, received: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
+    while whole_reply(received)?.is_none() {
+        let mut part = [0; 4096];
+        match control.read(&mut part).await? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            count => received.extend_from_slice(&part[..count]),
+        }
+    }
+    Ok(whole_reply(received)?.unwrap_or_default())
+}
+
+/// Turns a job into a plan for a backend, its handles, and the guarded paths.
+fn plan(backend: Backend, job: Job) -> Result<(Plan, Vec<OwnedFd>, GuardedPaths), ConfineError> {
     let invalid = |step: &str, why: String| ConfineError {
         step: step.into(),
         why,
@@ -272,14 +321,26 @@ fn plan(backend: Backend, job: Job) -> Result<(Plan, Vec<OwnedFd>, AbsentPaths),
     let mut protected = Vec::new();
     let mut numbers = Vec::new();
     for mount in job.mounts {
+        let mut writable = mount.writable;
         let contents = match mount.kind {
             MountKind::Open(handle) => {
                 numbers.push(Some(handles.len()));
                 handles.push(handle);
                 None
             }
+            MountKind::Protected(handle, path) => {
+                let stat = rustix::fs::fstat(&handle);
+                let stat =
+                    stat.map_err(|error| failed("inspect a protected path", error.into()))?;
+                let original = Some((stat.st_dev, stat.st_ino));
+                protected.push((mount.at.clone(), path, original));
+                numbers.push(Some(handles.len()));
+                handles.push(handle);
+                writable = false;
+                None
+            }
             MountKind::Absent(path) => {
-                protected.push((mount.at, path));
+                protected.push((mount.at, path, None));
                 continue;
             }
             MountKind::Contents(contents) => {
@@ -289,13 +350,19 @@ fn plan(backend: Backend, job: Job) -> Result<(Plan, Vec<OwnedFd>, AbsentPaths),
         };
         mounts.push(skillrun_supervisor::Mount {
             at: bytes(&mount.at),
-            writable: mount.writable && contents.is_none(),
+            writable: writable && contents.is_none(),
             contents,
         });
     }
-    let absent = absent(&mounts, protected);
-    let watched = watched(&absent, &handles, &numbers)?;
+    let guarded = guarded(&mounts, protected);
+    let watched = watched(&guarded, &handles, &numbers)?;
     handles.push(job.scratch.handle);
+    // Only the script's supervisor is asked about calls, and only namespaces refuse the network a second time.
+    let network = match (job.network, backend, &job.script) {
+        (true, ..) => Network::Granted,
+        (false, Backend::Namespaces, Some(_)) => Network::Reported,
+        (false, ..) => Network::Refused,
+    };
     let script = job.script.map(|script| {
         let copy = sealed_memfd("script", &script.contents);
         handles.push(
@@ -304,7 +371,7 @@ fn plan(backend: Backend, job: Job) -> Result<(Plan, Vec<OwnedFd>, AbsentPaths),
         );
         Ok(skillrun_supervisor::Script {
             paths: script.paths.iter().map(|path| bytes(path)).collect(),
-            filter: opens(),
+            filter: reported(network),
         })
     });
     let script = script.transpose()?;
@@ -325,23 +392,26 @@ fn plan(backend: Backend, job: Job) -> Result<(Plan, Vec<OwnedFd>, AbsentPaths),
             .collect(),
         directory: bytes(&job.directory),
         mounts,
-        absent,
+        guarded,
         scratch,
         network: job.network,
         limits: job.limits,
-        filter: filter(backend, job.network, Memory::InCgroup),
-        filter_without_cgroup: filter(backend, job.network, Memory::InProcesses),
+        filter: filter(backend, network, Memory::InCgroup),
+        filter_without_cgroup: filter(backend, network, Memory::InProcesses),
     };
     Ok((plan, handles, watched))
 }
 
-/// The protected paths that do not exist, with the mounts in which the program could create them.
-fn absent(
+/// The device and inode of a file or directory.
+type Identity = (u64, u64);
+
+/// The protected paths at which nothing may appear, with the mounts in which the program could create something there.
+fn guarded(
     mounts: &[skillrun_supervisor::Mount],
-    protected: Vec<(PathBuf, PathBuf)>,
-) -> Vec<Absent> {
-    let mut absent = Vec::new();
-    for (at, path) in protected {
+    protected: Vec<(PathBuf, PathBuf, Option<Identity>)>,
+) -> Vec<Guarded> {
+    let mut guarded = Vec::new();
+    for (at, path, original) in protected {
         for (number, mount) in mounts
             .iter()
             .enumerate()
@@ -351,30 +421,37 @@ fn absent(
             let Some(below) = below.ok().filter(|below| !below.as_os_str().is_empty()) else {
                 continue;
             };
-            absent.push(Absent {
+            guarded.push(Guarded {
                 mount: number,
                 below: below.as_os_str().as_bytes().to_vec(),
                 path: path.as_os_str().as_bytes().to_vec(),
+                original,
             });
         }
     }
-    absent
+    guarded
 }
 
 /// The paths that the host checks itself if the supervisor is killed; `numbers` are the indices of
 /// the mounts' handles.
 fn watched(
-    absent: &[Absent],
+    guarded: &[Guarded],
     handles: &[OwnedFd],
     numbers: &[Option<usize>],
-) -> Result<AbsentPaths, ConfineError> {
-    let mut watched = AbsentPaths::default();
-    for Absent { mount, below, path } in absent {
+) -> Result<GuardedPaths, ConfineError> {
+    let mut watched = GuardedPaths::default();
+    for one in guarded {
+        let Guarded {
+            mount,
+            below,
+            path,
+            original,
+        } = one;
         let number = numbers.get(*mount).copied().flatten();
         let Some(handle) = number.and_then(|number| handles.get(number)) else {
             continue;
         };
-        let added = watched.add(handle.as_fd(), below, path);
+        let added = watched.add(handle.as_fd(), below, path, *original);
         let step = || format!("protect `{}`", String::from_utf8_lossy(path));
         added.map_err(|error| failed(&step(), error))?;
     }
@@ -429,4 +506,72 @@ fn probe(
     let handles: Vec<BorrowedFd<'_>> = handles.iter().map(OwnedFd::as_fd).collect();
     supervisor.send(&plan, nothing.as_fd(), &handles)?;
     supervisor.receive()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::process::{Pid, test_kill_process};
+    use std::sync::mpsc;
+    use std::thread::ThreadId;
+
+    /// A program that runs until it is stopped, and its supervisor.
+    fn started(confinement: &Confinement) -> (Running, Pid, tempfile::TempDir) {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().canonicalize().unwrap();
+        let running = confinement.start(Job {
+            program: "/bin/sleep".into(),
+            checked: None,
+            script: None,
+            arguments: vec!["infinity".into()],
+            environment: Vec::new(),
+            directory: "/".into(),
+            mounts: Vec::new(),
+            scratch: crate::Scratch {
+                handle: File::open(&path).unwrap().into(),
+                path,
+                at: "/tmp".into(),
+                size: 1 << 20,
+            },
+            network: false,
+            limits: Limits {
+                time: Duration::from_secs(30),
+                memory: 64 << 20,
+                processes: 8,
+                file_size: 1 << 20,
+                disk: 1 << 20,
+                open_files: 64,
+            },
+        });
+        let running = running.unwrap();
+        let supervisor = &running.program.as_ref().unwrap().supervisor;
+        let pid = Pid::from_child(&supervisor.process);
+        (running, pid, scratch)
+    }
+
+    #[test]
+    fn what_an_abandoned_program_may_use_is_dropped_on_another_thread_after_its_end() {
+        struct Held(Pid, mpsc::Sender<(ThreadId, bool)>);
+        impl Drop for Held {
+            fn drop(&mut self) {
+                let is_left = test_kill_process(self.0).is_ok();
+                let thread = std::thread::current().id();
+                self.1.send((thread, is_left)).unwrap();
+            }
+        }
+        let Ok(confinement) = Confinement::find() else {
+            return;
+        };
+        let (dropped, was_dropped) = mpsc::channel();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        runtime.unwrap().block_on(async {
+            let (running, pid, scratch) = started(&confinement);
+            running.abandon((Held(pid, dropped), scratch));
+        });
+        let (thread, is_left) = was_dropped.recv().unwrap();
+        assert_ne!(thread, std::thread::current().id());
+        assert!(!is_left);
+    }
 }

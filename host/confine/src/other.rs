@@ -68,6 +68,11 @@ impl Running {
         match *self {}
     }
 
+    /// Abandons nothing.
+    pub fn abandon(self, _: impl Send + 'static) {
+        match self {}
+    }
+
     /// Waits for nothing.
     pub async fn ended(&mut self) -> Result<End, ConfineError> {
         match *self {}

@@ -17,6 +17,9 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::time::timeout;
 
 /// Built from `supervisor/` for this target.
 static ELF: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/supervisor.elf"));
@@ -52,14 +55,15 @@ pub(crate) fn sealed_memfd(name: &str, contents: &[u8]) -> io::Result<File> {
     Ok(file)
 }
 
-/// A supervisor process. Dropping it ends its program and waits for both.
+/// A supervisor process. Dropping it ends its program and waits for both, so it blocks.
 #[derive(Debug)]
 pub(crate) struct Supervisor {
-    process: Child,
+    pub(crate) process: Child,
     pub(crate) control: UnixStream,
     /// The output of the program that it will start.
     pub(crate) output: Option<(OwnedFd, OwnedFd)>,
-    ended: bool,
+    /// Whether it was reaped.
+    pub(crate) ended: bool,
 }
 
 impl Supervisor {
@@ -124,30 +128,35 @@ impl Supervisor {
                     return parse_reply(message).and_then(|message| result(message.report));
                 }
                 Ok(None) => {}
-                Err(error) => return Err(self.disconnected(error)),
+                Err(error) => return Err(self.no_reply(error)),
             }
             let mut part = [0; 4096];
             match self.control.read(&mut part) {
-                Ok(0) => return Err(self.disconnected(io::ErrorKind::UnexpectedEof.into())),
+                Ok(0) => return Err(self.no_reply(io::ErrorKind::UnexpectedEof.into())),
                 Ok(count) => received.extend_from_slice(&part[..count]),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(self.disconnected(error)),
+                Err(error) => return Err(self.no_reply(error)),
             }
         }
     }
 
-    /// Parses the supervisor's last reply, and waits for the supervisor to exit.
-    pub(crate) fn finish(&mut self, message: &[u8]) -> Result<End, ConfineError> {
+    /// Parses the supervisor's last reply, and waits for the supervisor to exit. This is cancel-safe.
+    pub(crate) async fn finish(&mut self, message: &[u8]) -> Result<End, ConfineError> {
+        self.exit().await;
         let Reply { report, cgroup } = parse_reply(message)?;
-        // A supervisor that could not start the program waits for another plan.
-        let _ = self.control.shutdown(Shutdown::Both);
-        self.end();
-        remove(cgroup);
+        // It is not needed any more, so an error does not matter.
+        let _ = tokio::task::spawn_blocking(move || remove(cgroup)).await;
         result(report)
     }
 
-    /// The error for a supervisor that closed its socket without a reply.
-    pub(crate) fn disconnected(&mut self, error: io::Error) -> ConfineError {
+    /// The error for a supervisor that closed its socket without a reply. Waits for it to exit.
+    pub(crate) async fn disconnected(&mut self, error: io::Error) -> ConfineError {
+        let error = self.no_reply(error);
+        self.exit().await;
+        error
+    }
+
+    fn no_reply(&mut self, error: io::Error) -> ConfineError {
         let status = self.process.try_wait().ok().flatten();
         let why = status.map_or(error.to_string(), |status| {
             format!("the supervisor died: {status}")
@@ -159,18 +168,48 @@ impl Supervisor {
     }
 
     /// Waits for a supervisor that has nothing more to do, and reaps it.
-    fn end(&mut self) {
-        self.ended = true;
-        let handle = Pid::from_raw(self.process.id().cast_signed())
-            .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
-        if let Some(handle) = handle {
+    async fn exit(&mut self) {
+        if self.ended {
+            return;
+        }
+        // A supervisor that could not start the program waits for another plan.
+        let _ = self.control.shutdown(Shutdown::Both);
+        #[expect(
+            deprecated,
+            reason = "sound for an `OwnedFd`, which stays open; what replaces it is unsafe"
+        )]
+        let register = |handle| AsyncFd::with_interest(handle, Interest::READABLE).ok();
+        let handle = self.handle().and_then(register);
+        if let Some(handle) = handle
+            && timeout(EXIT_TIMEOUT, handle.readable()).await.is_err()
+        {
+            let _ = self.process.kill();
+            // It does not end before the system call in which it hangs.
+            let _ = handle.readable().await;
+        }
+        self.reap();
+    }
+
+    /// The same for a thread that may block.
+    fn exit_blocking(&mut self) {
+        if let Some(handle) = self.handle() {
             let timeout = rustix::time::Timespec::try_from(EXIT_TIMEOUT).unwrap_or_default();
             let _ = poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&timeout));
         }
-        // If it is still alive, it hangs in the kernel. Killing it also kills the program's init
-        // process.
+        self.reap();
+    }
+
+    /// A handle that becomes readable when the supervisor exits.
+    fn handle(&self) -> Option<OwnedFd> {
+        let pid = Pid::from_raw(self.process.id().cast_signed())?;
+        pidfd_open(pid, PidfdFlags::empty()).ok()
+    }
+
+    /// Reaps the supervisor. If it is still alive, it hangs in the kernel. Killing it also kills the program's init process.
+    fn reap(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
+        self.ended = true;
     }
 }
 
@@ -178,7 +217,7 @@ impl Drop for Supervisor {
     fn drop(&mut self) {
         if !self.ended {
             let _ = self.control.shutdown(Shutdown::Both);
-            self.end();
+            self.exit_blocking();
             // A supervisor that had already finished leaves its control group to this process.
             let mut last = Vec::new();
             let _ = self.control.read_to_end(&mut last);
@@ -218,5 +257,48 @@ fn result(report: Report) -> Result<End, ConfineError> {
 fn remove(cgroup: Option<Vec<u8>>) {
     if let Some(cgroup) = cgroup {
         remove_cgroup(Path::new(OsStr::from_bytes(&cgroup)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::process::{Signal, kill_process};
+    use std::cell::Cell;
+
+    /// The task beside it lets the supervisor go on. If the wait blocked the thread, it would do so too late.
+    #[test]
+    fn waiting_for_a_supervisor_that_does_not_exit_does_not_block_the_thread() {
+        let executable = Executable::load().unwrap();
+        let mut supervisor = Supervisor::start(&executable, Backend::Namespaces).unwrap();
+        let pid = Pid::from_child(&supervisor.process);
+        kill_process(pid, Signal::STOP).unwrap();
+        let reply = Reply {
+            report: Report::Failed {
+                step: "start".into(),
+                why: "a test".into(),
+            },
+            cgroup: None,
+        };
+        let reply = postcard::to_allocvec(&reply).unwrap();
+        let continued = Cell::new(false);
+        let finish = async {
+            let end = supervisor.finish(&reply).await;
+            assert!(continued.get(), "it ended by itself");
+            end.unwrap_err()
+        };
+        let go_on = async {
+            for _ in 0..100 {
+                tokio::task::yield_now().await;
+            }
+            continued.set(true);
+            kill_process(pid, Signal::CONT).unwrap();
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        let both = async { tokio::join!(biased; finish, go_on) };
+        let (error, ()) = runtime.unwrap().block_on(both);
+        assert_eq!(error.to_string(), "cannot start: a test");
     }
 }

@@ -11,11 +11,12 @@ pub(crate) struct Contents(Vec<(PathBuf, Result<Arc<Content>, String>)>);
 
 impl Contents {
     pub(crate) fn of(&mut self, skill: &Skill) -> Result<Arc<Content>, String> {
-        if let Some((_, known)) = self.0.iter().find(|(path, _)| path == skill.path()) {
+        if let Some((_, known)) = self.0.iter().find(|(path, _)| path == skill.directory()) {
             return known.clone();
         }
-        let content = Content::of_folder(skill.root()).map(Arc::new);
-        self.0.push((skill.path().to_owned(), content.clone()));
+        let content = Content::of_folder(&skill.root()).map(Arc::new);
+        // Two skills that were given as bytes may have the same name, so the name is not enough.
+        self.0.push((skill.directory().to_owned(), content.clone()));
         content
     }
 }

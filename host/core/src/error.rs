@@ -29,6 +29,14 @@ pub enum Error {
         /// What would help, if anything would.
         hint: Option<String>,
     },
+    /// The audit fields of a tenant are more, or longer, than every line may have.
+    #[error("cannot configure tenant `{}`: {why}", crate::files::show(tenant))]
+    AuditFields {
+        /// The tenant.
+        tenant: String,
+        /// What is too much.
+        why: String,
+    },
     /// The audit log could not be read.
     #[error("cannot read the audit log `{}`: {}", crate::files::show(&path.display().to_string()), crate::files::plain(source))]
     AuditRead {
@@ -45,15 +53,34 @@ pub enum Error {
         /// Why.
         why: String,
     },
+    /// Two runtimes of a host have the same name.
+    #[error("two runtimes are named `{name}`")]
+    DuplicateRuntime {
+        /// The name.
+        name: &'static str,
+    },
+    /// A workspace that was given as bytes could not be written.
+    #[error("cannot write the files of the workspace: {0}")]
+    Workspace(String),
     /// The sandbox could not be built.
     #[error("cannot build the sandbox: {0}")]
     Sandbox(String),
+    /// So many runs are stuck in host calls that no further run is started.
+    #[error("{count} runs are stuck in host calls, so no further run is started")]
+    Stuck {
+        /// How many.
+        count: usize,
+    },
+    /// The run was stopped because its async runtime has shut down.
+    #[error("the run was stopped: the async runtime has shut down")]
+    Stopped,
 }
 
 /// Why a permitted run has no outcome.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The skill changed after it was checked, so nothing ran.
+    /// The skill changed after it was checked, the tenant's quota is used up, or the permit belongs to another tenant, so
+    /// nothing ran.
     #[error("{0}")]
     Refused(Refusal),
     /// The host failed.

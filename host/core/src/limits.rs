@@ -103,6 +103,41 @@ impl Limits {
     }
 }
 
+/// A limit that a run can hit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Limit {
+    /// [`Limits::time`].
+    Time,
+    /// [`Limits::fuel`].
+    Fuel,
+    /// [`Limits::memory`].
+    Memory,
+    /// [`Limits::output`].
+    Output,
+    /// [`Limits::scratch`].
+    Scratch,
+    /// [`Limits::disk`].
+    Disk,
+    /// [`Limits::open_files`].
+    OpenFiles,
+}
+
+impl Limit {
+    /// The key that sets it in a policy.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Time => "limits.time",
+            Self::Fuel => "limits.fuel",
+            Self::Memory => "limits.memory",
+            Self::Output => "limits.output",
+            Self::Scratch => "limits.scratch",
+            Self::Disk => "limits.disk",
+            Self::OpenFiles => "limits.open_files",
+        }
+    }
+}
+
 /// Why a text or a value is not a valid limit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]

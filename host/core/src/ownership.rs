@@ -52,11 +52,16 @@ impl Ownership {
     pub fn of(file: impl AsFd) -> io::Result<Self> {
         let file = file.as_fd();
         let metadata = File::from(file.try_clone_to_owned()?).metadata()?;
+        Ok(Self::known(file, metadata))
+    }
+
+    /// Those of an open file whose metadata was just read.
+    pub(crate) fn known(file: impl AsFd, metadata: Metadata) -> Self {
         let group_writes = metadata.mode() & 0o020 != 0;
-        Ok(Self {
-            others_by_acl: group_writes && others_by_acl(file.as_raw_fd()),
+        Self {
+            others_by_acl: group_writes && others_by_acl(file.as_fd().as_raw_fd()),
             metadata,
-        })
+        }
     }
 
     /// Those of a path. If it is a symbolic link, those of the link.
@@ -111,8 +116,12 @@ fn lists_other_writer(own: u32, list: &[u8]) -> bool {
 
 /// Why a user other than this one and root may write a file, or add files to a directory.
 pub fn other_writer(file: &Ownership) -> Option<OtherWriter> {
+    other_writer_than(geteuid().as_raw(), file)
+}
+
+/// The same for the user `own`.
+pub(crate) fn other_writer_than(own: u32, file: &Ownership) -> Option<OtherWriter> {
     let meta = &file.metadata;
-    let own = geteuid().as_raw();
     let is_private = || {
         let read = |file: &str| std::fs::read_to_string(file).unwrap_or_default();
         is_private(own, meta.gid(), &read("/etc/passwd"), &read("/etc/group"))

@@ -1,11 +1,13 @@
 //! A request: what a caller wants to run.
 
+use crate::approver::Approver;
 use crate::grant::Grant;
 use crate::limits::Limits;
 use crate::policy::{EffectiveRules, Policy};
 use crate::refusal::{Check, Refusal};
 use crate::skill::Skill;
-use std::path::PathBuf;
+use crate::tier::Tier;
+use crate::workspace::Workspace;
 use std::sync::Arc;
 
 /// What a caller wants to run. Nothing in it is checked yet.
@@ -20,7 +22,7 @@ pub struct Request {
     /// How much it may use; at most what the policy allows.
     pub limits: Option<Limits>,
     /// The directory in which the script starts, readable and writable.
-    pub workspace: Option<PathBuf>,
+    pub workspace: Option<Workspace>,
     /// Whether to follow all symbolic links in the workspace's path and in the paths of grants that a person typed.
     /// Otherwise a link that a script could have created is refused.
     pub follow: bool,
@@ -30,10 +32,15 @@ pub struct Request {
     pub env: Vec<(String, String)>,
     /// The paths that the script sees.
     pub paths: Paths,
-    /// Where it should run.
+    /// Where it should run. With [`Tier::Auto`], the policy's section for the skill may choose.
     pub tier: Tier,
+    /// Whether the outcome lists the files that it created, changed or removed in writable directories. In the native
+    /// tier this takes a look at every file there, before and after the run.
+    pub list_artifacts: bool,
     /// Who requests it.
     pub requested_by: RequestedBy,
+    /// Who typed it, for the audit log; only with [`RequestedBy::Person`].
+    pub approver: Option<Approver>,
     /// The tenant, for approvals and the audit log.
     pub tenant: String,
     /// The session, for approvals and the audit log.
@@ -65,6 +72,7 @@ impl Request {
     pub(crate) fn of(target: Target) -> Self {
         Self {
             requested_by: RequestedBy::Agent,
+            approver: None,
             target,
             args: Vec::new(),
             input: None,
@@ -75,13 +83,15 @@ impl Request {
             env: Vec::new(),
             paths: Paths::Real,
             tier: Tier::Auto,
+            list_artifacts: true,
             tenant: String::new(),
             session: String::new(),
         }
     }
 
-    /// The same with everything that a policy grants to its target and that can apply to this run. `variable` returns
-    /// the values of granted variables.
+    /// The same with everything that a policy grants to its target and that can apply to this run, and in the tier that
+    /// the policy chooses if the request chooses none. `variable` returns the values of granted variables. Blocks: call it
+    /// from a blocking thread.
     #[must_use]
     pub fn with_all_grants(
         mut self,
@@ -92,8 +102,18 @@ impl Request {
         let Ok(rules) = self.target.rules(policy) else {
             return self;
         };
+        if let (Target::Script { .. }, Tier::Auto) = (&self.target, self.tier) {
+            self.tier = rules.runtime();
+        }
         let native = self.is_native();
-        for grant in rules.grants() {
+        let mut grants = rules.grants();
+        // A typed grant that does not count is requested too, so that the decision refuses it.
+        for typed in rules.requested() {
+            if !grants.contains(typed) {
+                grants.push(typed.clone());
+            }
+        }
+        for grant in &grants {
             let of_skill = matches!(self.target, Target::Script { .. });
             let applies = match grant {
                 Grant::Write(path) if path.as_os_str() == Grant::SKILL => of_skill,
@@ -117,7 +137,7 @@ impl Request {
         self
     }
 
-    /// Whether it will run in an interpreter of this machine.
+    /// Whether it will run in an interpreter of this machine, unless a policy chooses another tier.
     pub fn is_native(&self) -> bool {
         let Target::Script { skill, script } = &self.target else {
             return true;
@@ -197,21 +217,39 @@ pub enum RequestedBy {
 /// The paths that a script sees.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Paths {
-    /// Those of this machine: the caller can open the paths that a script prints.
+    /// Those of this machine: the caller can open the paths that a script prints. What was given as bytes has no such
+    /// path; it is at `/skill` and `/workspace`, or at a private path where native scripts are confined without
+    /// namespaces.
     #[default]
     Real,
     /// `/skill` and `/workspace`: paths of this machine are hidden.
     Virtual,
 }
 
-/// Where a script should run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Tier {
-    /// Where its language runs by default.
-    #[default]
-    Auto,
-    /// In a WASI interpreter.
-    Wasm,
-    /// In an interpreter of this machine, confined.
-    Native,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_grants_of_a_policy_apply_in_the_tier_that_it_chooses() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(folder.path().join("skill/scripts")).unwrap();
+        std::fs::write(
+            folder.path().join("skill/SKILL.md"),
+            "---\ndescription: d\n---\n",
+        )
+        .unwrap();
+        std::fs::write(folder.path().join("skill/scripts/a.py"), "").unwrap();
+        let skill = Arc::new(Skill::load(folder.path().join("skill")).unwrap());
+        for (runtime, granted) in [("native", vec!["native", "net:*"]), ("wasm", vec![])] {
+            let policy = format!(
+                "[skill.\"./skill\"]\nruntime = \"{runtime}\"\nallow = [\"native\", \"net:*\"]\n"
+            );
+            let policy = Policy::parse(&policy, folder.path()).unwrap();
+            let request = Request::new(&skill, "a.py").with_all_grants(&policy, |_| None);
+            let mut grants: Vec<String> = request.grants.iter().map(Grant::to_string).collect();
+            grants.sort();
+            assert_eq!(grants, granted, "{runtime}");
+        }
+    }
 }

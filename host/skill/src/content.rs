@@ -5,12 +5,11 @@
 //! counts by the name of its target; if the target is inside the skill, that file counts by itself.
 
 use crate::files;
-use crate::text::hex;
+use crate::text::{hex, path_text};
 use cap_std::fs::{Dir, FileTypeExt as _, Metadata, MetadataExt as _};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::io::Read as _;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -41,8 +40,9 @@ pub struct Content {
     stamps: Option<BTreeMap<String, Stamp>>,
 }
 
-/// The identity, size and times of a file. The kernel updates the time of the last change with every change, and no
-/// program can set it.
+/// The identity, size and times of a file. The kernel updates the time of the last change with most writes, and no
+/// program can set it. `docs/approvals.md` lists the exceptions, which is why stamps are compared only where little time
+/// passes: a second write through a memory mapping may leave the times as they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     file: (u64, u64),
@@ -85,7 +85,7 @@ impl Content {
 
     /// A command of this machine.
     pub fn of_command(path: &Path, hash: &str) -> Self {
-        let files = FileHashes([(key(path), hash.to_owned())].into());
+        let files = FileHashes([(path_text(path), hash.to_owned())].into());
         Self {
             hash: files.hash(),
             files,
@@ -105,17 +105,22 @@ impl Content {
 
     /// Whether there is a file with this path and hash.
     pub fn contains_file(&self, path: &Path, hash: &str) -> bool {
-        let found = self.files.0.get(&key(path));
+        let found = self.files.0.get(&path_text(path));
         found.is_some_and(|found| found.trim_end_matches(EXECUTABLE) == hash)
     }
 
-    /// Whether the folder still has this content.
-    ///
-    /// If the file system reports the same identities, sizes and times as before, the files are not read again. A
-    /// program that has mapped a file into its memory could change it without changing its times, but it could as well
-    /// wait until after this check.
+    /// Whether the folder still has this content. Reads every file again.
     ///
     /// Fails with the reason if the folder cannot be read.
+    pub fn is_unchanged(&self, root: &Dir) -> Result<bool, String> {
+        Ok(Self::of_folder(root)?.hash == self.hash)
+    }
+
+    /// The same as [`Content::is_unchanged`] shortly after the files were last read: if the file system reports the same
+    /// identities, sizes and times as before, they are not read again.
+    ///
+    /// A program that has mapped a file into its memory could change it without changing its times, but it could as well
+    /// wait until after this check.
     pub fn is_current(&self, root: &Dir) -> Result<bool, String> {
         if let Some(stamps) = &self.stamps {
             let mut walk = Walk::new(Depth::Stat);
@@ -123,7 +128,7 @@ impl Content {
                 return Ok(true);
             }
         }
-        Ok(Self::of_folder(root)?.hash == self.hash)
+        self.is_unchanged(root)
     }
 }
 
@@ -159,15 +164,6 @@ impl FileHashes {
 
 /// Appended to the hash of an executable file.
 const EXECUTABLE: &str = "+x";
-
-/// A path as text. If it is not UTF-8, its bytes are appended, so that no two paths have the same text.
-fn key(path: &Path) -> String {
-    match path.to_str() {
-        Some(text) => text.to_owned(),
-        // No path contains a NUL.
-        None => format!("{}\0{}", path.display(), hex(path.as_os_str().as_bytes())),
-    }
-}
 
 /// How much of each file a walk reads.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -232,7 +228,7 @@ impl Walk {
                 "folder".to_owned()
             } else if kind.is_symlink() {
                 let target = dir.read_link_contents(&name).map_err(fail)?;
-                format!("link to {}", key(&target))
+                format!("link to {}", path_text(&target))
             } else if kind.is_file() {
                 match self.depth {
                     Depth::Stat => String::new(),
@@ -250,7 +246,7 @@ impl Walk {
             if self.files.len() >= MAX_FILES {
                 return Err(format!("it contains more than {MAX_FILES} files"));
             }
-            let name = key(&inner);
+            let name = path_text(&inner);
             self.stamps.insert(name.clone(), Stamp::of(&meta));
             if self.files.insert(name, hash).is_some() {
                 return Err(unreadable(&inner, "appears twice".into()));
@@ -384,7 +380,7 @@ mod tests {
         std::fs::write(folder.path().join("SKILL.md"), "---\ndescription: d\n---\n").unwrap();
         std::fs::write(folder.path().join("a.py"), "1").unwrap();
         let skill = crate::Skill::load(folder.path()).unwrap();
-        let content = Content::of_folder(skill.root()).unwrap();
+        let content = Content::of_folder(&skill.root()).unwrap();
         let contains =
             |bytes| content.contains_file(Path::new("a.py"), &hex(&Sha256::digest(bytes)));
         assert_eq!(skill.digest(), Ok(format!("sha256:{}", content.hash())));
@@ -458,5 +454,21 @@ mod tests {
         };
         assert_ne!(of(&[("ab", "c")]), of(&[("a", "bc")]));
         assert_ne!(of(&[("a", "b"), ("c", "d")]), of(&[("a", "bcd")]));
+    }
+
+    /// What a write through a memory mapping does if the page was written before.
+    #[test]
+    fn a_change_without_another_time_is_found_by_reading_the_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Dir::open_ambient_dir(folder.path(), ambient_authority()).unwrap();
+        std::fs::write(folder.path().join("a"), "1").unwrap();
+        let mut before = content(folder.path());
+        assert!(before.is_unchanged(&root).unwrap());
+        std::fs::write(folder.path().join("a"), "2").unwrap();
+        let mut walk = Walk::new(Depth::Stat);
+        walk.top(&root).unwrap();
+        before.stamps = Some(walk.stamps);
+        assert!(before.is_current(&root).unwrap());
+        assert!(!before.is_unchanged(&root).unwrap());
     }
 }

@@ -2,6 +2,7 @@
 //! file, never outside the directory handle.
 
 use cap_std::fs::{Dir, File, Metadata, MetadataExt as _, OpenOptions, OpenOptionsExt as _};
+use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use std::io::{self, Read as _};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
@@ -40,7 +41,7 @@ pub fn open(dir: &Dir, path: &Path) -> Result<(File, Metadata), ReadError> {
     // Without `O_NONBLOCK`, opening a FIFO would block until another process opens it for writing.
     options
         .read(true)
-        .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+        .custom_flags(OFlags::NONBLOCK.bits().cast_signed());
     let file = match dir.open_with(path, &options) {
         // A socket cannot be opened at all, so read its type by name.
         Err(error) if error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => {
@@ -48,11 +49,31 @@ pub fn open(dir: &Dir, path: &Path) -> Result<(File, Metadata), ReadError> {
         }
         file => file.map_err(escape_or_io)?,
     };
-    let meta = file.metadata()?;
-    if !meta.is_file() {
-        return Err(ReadError::NotAFile(kind(&meta)));
+    checked(file)
+}
+
+/// Like [`open`]. Also returns the real path of the file if a link may lead to it; otherwise it is `path`.
+pub fn open_with_path(
+    dir: &Dir,
+    path: &Path,
+) -> Result<(File, Metadata, Option<io::Result<PathBuf>>), ReadError> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    if let Ok(file) = openat2(dir, path, flags, Mode::empty(), resolve) {
+        let (file, meta) = checked(File::from_std(file.into()))?;
+        return Ok((file, meta, None));
     }
-    Ok((file, meta))
+    let (file, meta) = open(dir, path)?;
+    let real = real_path(&file);
+    Ok((file, meta, Some(real)))
+}
+
+fn checked(file: File) -> Result<(File, Metadata), ReadError> {
+    let meta = file.metadata()?;
+    match meta.is_file() {
+        true => Ok((file, meta)),
+        false => Err(ReadError::NotAFile(kind(&meta))),
+    }
 }
 
 /// Reads a regular file of at most `limit` bytes.
@@ -66,8 +87,18 @@ pub fn read_open(file: File, meta: &Metadata, limit: u64) -> Result<Vec<u8>, Rea
     if meta.len() > limit {
         return Err(ReadError::TooLarge(limit));
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0) + 1);
-    file.take(limit + 1).read_to_end(&mut bytes)?;
+    let size = usize::try_from(meta.len()).unwrap_or(0);
+    let mut bytes = vec![0; size + 1];
+    let mut file = file.take(limit + 1);
+    let read = match file.read(&mut bytes) {
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
+        read => read?,
+    };
+    bytes.truncate(read);
+    // Most files are read by one call. The buffer has room for one byte more, so there was none.
+    if read != size {
+        file.read_to_end(&mut bytes)?;
+    }
     if bytes.len() as u64 > limit {
         return Err(ReadError::TooLarge(limit));
     }

@@ -97,7 +97,9 @@ impl Language {
             .next_back()
     }
 
-    fn of_interpreter(word: &str) -> Option<Self> {
+    /// The language of an interpreter, by the name of its program: `sh`, `python3.12`, `nodejs`.
+    #[doc(hidden)]
+    pub fn of_interpreter(word: &str) -> Option<Self> {
         let plain = word.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
         Some(match plain {
             "python" | "uv" | "uvx" | "pypy" => Self::Python,

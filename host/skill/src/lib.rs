@@ -19,6 +19,7 @@
 //! | `text`, `suggest` | names in messages, the nearest word to a misspelt one |
 //! | `files` | reading files that a skill's author controls |
 //! | `grant` | one thing a script may touch |
+//! | `file_map`, `archive` | files that are given as bytes, and tar archives of them |
 //! | `front_matter`, `allowed_tools` | the fields of a `SKILL.md`, read leniently |
 //! | `strict` | the same fields as the reference validator reads them |
 //! | `language`, `describe`, `script` | the runnable files, what they are written in and what they say about themselves |
@@ -30,9 +31,11 @@
 //! interface and may change with any commit.
 
 mod allowed_tools;
+mod archive;
 #[doc(hidden)]
 pub mod content;
 mod describe;
+mod file_map;
 #[doc(hidden)]
 pub mod files;
 mod front_matter;
@@ -55,6 +58,7 @@ pub mod text;
 pub mod utf8;
 
 pub use allowed_tools::AllowedTools;
+pub use file_map::{Bounds, FileMap, FileMapError};
 pub use front_matter::{FrontMatter, Value};
 #[doc(inline)]
 pub use grant::{Grant, GrantError};
@@ -64,5 +68,5 @@ pub use script::Script;
 #[doc(hidden)]
 pub use script::{NoScript, OWN_VARIABLES, SKIPPED_FOLDERS, discover};
 #[doc(hidden)]
-pub use skill::{BASE_DIRECTORIES, MAX_SKILL_MD, open};
+pub use skill::{BASE_DIRECTORIES, MAX_SKILL_MD, PrivateDirectory, memory_path, open};
 pub use skill::{Skill, SkillError, document_folder};

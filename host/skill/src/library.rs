@@ -4,11 +4,12 @@
 //! a front end adds the user's usual ones, a server passes its own.
 
 use super::{Skill, SkillError};
+use crate::text::shell_word;
 use crate::{files, suggest};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Folders that contain skills, in search order.
+/// Folders that contain skills, in search order. Everything that searches them blocks: call it from a blocking thread.
 #[derive(Debug, Clone, Default)]
 pub struct Library {
     folders: Vec<PathBuf>,
@@ -58,10 +59,34 @@ impl Library {
         &self.folders
     }
 
+    /// The paths that decide what a name refers to: the folders and the links in them. A folder need not exist: whoever
+    /// creates it decides. A skill in it may be a link to a folder elsewhere. The path through the link is among them, so
+    /// that nobody replaces its target, or another link on the way, or creates the missing target of a dangling link.
+    pub fn paths_to_protect(&self) -> Vec<PathBuf> {
+        let with_links = |folder: &PathBuf| {
+            let entries = folder.read_dir().into_iter().flatten().flatten();
+            let links =
+                entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
+            let links: Vec<PathBuf> = links.map(|link| link.path()).collect();
+            std::iter::once(folder.clone()).chain(links)
+        };
+        self.folders.iter().flat_map(with_links).collect()
+    }
+
     /// Finds a skill by path (anything with a separator, `.` or `..`) or by name.
     pub fn find(&self, wanted: &str) -> Result<Found, SkillError> {
+        match is_path(wanted) {
+            true => Ok(Found::new(Skill::load(wanted)?, Vec::new())),
+            false => self.find_by_name(wanted),
+        }
+    }
+
+    /// Finds a skill in the folders by name only. A path is not found, wherever it leads.
+    pub fn find_by_name(&self, wanted: &str) -> Result<Found, SkillError> {
         if is_path(wanted) {
-            return Ok(Found::new(Skill::load(wanted)?, Vec::new()));
+            let hint = "give its name, not a path".to_owned();
+            let name = wanted.to_owned();
+            return Err(SkillError::NotFound { name, hint });
         }
         if !is_name(wanted) {
             return Err(self.not_found(wanted));
@@ -115,22 +140,6 @@ impl Library {
 
     /// Every folder that looks like a skill, sorted by name within each searched folder.
     pub fn paths(&self) -> Vec<PathBuf> {
-        self.candidates()
-    }
-
-    /// Every skill, sorted by name within each searched folder, and what had to be skipped.
-    pub fn list(&self) -> (Vec<Arc<Skill>>, Vec<Skipped>) {
-        let (mut skills, mut skipped) = (Vec::new(), Vec::new());
-        for path in self.candidates() {
-            match Skill::load(&path) {
-                Ok(skill) => skills.push(Arc::new(skill)),
-                Err(why) => skipped.push(Skipped { path, why }),
-            }
-        }
-        (skills, skipped)
-    }
-
-    fn candidates(&self) -> Vec<PathBuf> {
         let mut all = Vec::new();
         for folder in &self.folders {
             let Ok(entries) = folder.read_dir() else {
@@ -146,9 +155,20 @@ impl Library {
         }
         all
     }
+    /// Every skill, sorted by name within each searched folder, and what had to be skipped.
+    pub fn list(&self) -> (Vec<Arc<Skill>>, Vec<Skipped>) {
+        let (mut skills, mut skipped) = (Vec::new(), Vec::new());
+        for path in self.paths() {
+            match Skill::load(&path) {
+                Ok(skill) => skills.push(Arc::new(skill)),
+                Err(why) => skipped.push(Skipped { path, why }),
+            }
+        }
+        (skills, skipped)
+    }
 
     fn find_by_front_matter(&self, wanted: &str) -> Result<Found, SkillError> {
-        let all = self.candidates().into_iter();
+        let all = self.paths().into_iter();
         let all = all.filter_map(|path| Skill::load(path).ok());
         let mut named = all.filter(|skill| skill.name() == wanted);
         let Some(mut skill) = named.next() else {
@@ -173,18 +193,21 @@ impl Library {
     }
 
     fn not_found(&self, wanted: &str) -> SkillError {
-        let paths = self.candidates();
+        let paths = self.paths();
         let names: Vec<String> = paths
             .iter()
             .filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
             .collect();
-        let hint = match suggest::nearest(wanted, names.iter().map(String::as_str)) {
-            Some(name) => format!("did you mean `{}`?", files::show(name)),
+        let nearest = suggest::nearest(wanted, names.iter().map(String::as_str));
+        // A skill whose name looks like an option is found by its path only.
+        let nearest = nearest.filter(|name| !name.starts_with('-'));
+        let hint = match nearest.and_then(shell_word) {
+            Some(name) => format!("did you mean `{name}`?"),
             None if Path::new(wanted).join("SKILL.md").is_file() => {
-                format!(
-                    "to use the folder, give its path: `./{}`",
-                    files::show(wanted)
-                )
+                match shell_word(&format!("./{wanted}")) {
+                    Some(path) => format!("to use the folder, give its path: `{path}`"),
+                    None => "to use the folder, give its path".to_owned(),
+                }
             }
             None if names.is_empty() => {
                 let folders: Vec<_> = self

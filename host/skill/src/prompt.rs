@@ -72,8 +72,12 @@ pub fn available_scripts(skill: &Skill) -> Option<String> {
 fn name_and_description(skill: &Skill) -> (String, String) {
     let loaded = || (skill.name().to_owned(), skill.description().to_owned());
     let read = || {
-        let bytes =
-            files::read(skill.root(), Path::new(skill.document_name()), MAX_SKILL_MD).ok()?;
+        let bytes = files::read(
+            &skill.root(),
+            Path::new(skill.document_name()),
+            MAX_SKILL_MD,
+        )
+        .ok()?;
         let fields = strict::fields(&String::from_utf8(bytes).ok()?).ok()?;
         let text = |field| strict::text_of(&fields, field).map(str::to_owned);
         Some((text("name")?, text("description")?))

@@ -1,5 +1,8 @@
 //! A skill: a folder with a `SKILL.md`, and the scripts in it.
 //!
+//! A skill that was given as bytes is in a private directory that its creator removes. That directory is never shown:
+//! the path of such a skill is `memory:/NAME`, which no path of a file system equals.
+//!
 //! A skill is untrusted. Everything below its root is read through one directory handle, opened once
 //! when the skill is loaded, so that neither a link nor a replaced folder leads elsewhere.
 //! Loading is lenient, as in other agents: what can be repaired is a warning. Scripts are found on
@@ -13,9 +16,13 @@ use crate::language::CustomLanguage;
 use crate::script::{self, NoScript, Script};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
+use io_lifetimes::AsFilelike as _;
+use io_lifetimes::views::FilelikeView;
+use std::any::Any;
 use std::collections::HashMap;
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// What published skills write for their own folder.
 pub const BASE_DIRECTORIES: [&str; 10] = [
@@ -44,11 +51,21 @@ const FIELDS: [&str; 7] = [
 /// Bytes of a `SKILL.md`. Instructions are for a model's context, which they would fill at a megabyte.
 pub const MAX_SKILL_MD: u64 = 1024 * 1024;
 
+/// Where skills are that were given as bytes. No real path is relative.
+const MEMORY: &str = "memory:/";
+/// Bytes of a name, as for a folder.
+const MAX_NAME: usize = 255;
+
 /// A loaded skill.
 #[derive(Debug)]
 pub struct Skill {
     path: PathBuf,
-    root: Dir,
+    /// Shared with the permits of its scripts, so that these need no descriptors of their own.
+    root: Arc<File>,
+    /// The device and inode of the root.
+    identity: (u64, u64),
+    /// Where its files are, if they were given as bytes.
+    private: Option<PrivateDirectory>,
     name: String,
     description: String,
     front_matter: FrontMatter,
@@ -64,6 +81,27 @@ pub struct Skill {
     pub(crate) found_as: Option<String>,
     /// The skills that it shadows.
     pub(crate) shadowed: Vec<PathBuf>,
+}
+
+/// A directory that only one skill or workspace uses.
+#[doc(hidden)]
+#[derive(Debug, Clone)]
+pub struct PrivateDirectory {
+    /// The directory.
+    pub root: Arc<File>,
+    /// Its real path.
+    pub path: PathBuf,
+    /// The tenant that the files belong to; `None` for the operator's.
+    pub tenant: Option<Arc<str>>,
+    /// Removes the directory when the last clone is dropped.
+    pub owner: Arc<dyn Any + Send + Sync>,
+}
+
+impl PrivateDirectory {
+    /// The directory, to open what is in it.
+    pub fn dir(&self) -> FilelikeView<'_, Dir> {
+        self.root.as_filelike_view()
+    }
 }
 
 /// Why a folder is not a skill that can be loaded.
@@ -89,6 +127,21 @@ pub enum SkillError {
         /// Their folders.
         candidates: Vec<PathBuf>,
     },
+    /// The files of a skill that was given as bytes could not be written, because a disk is full for example. Another
+    /// temporary directory (`TMPDIR`) may help.
+    #[error(
+        "cannot write the files of skill `{}` to `{}`: {why}",
+        files::show(name),
+        files::show(&directory.display().to_string())
+    )]
+    NotWritten {
+        /// The name of the skill.
+        name: String,
+        /// The temporary directory.
+        directory: PathBuf,
+        /// Why.
+        why: String,
+    },
     /// The folder exists, but it is not a valid skill.
     #[error("`{}` is not a skill: {why}", files::show(&path.display().to_string()))]
     Invalid {
@@ -100,7 +153,7 @@ pub enum SkillError {
 }
 
 impl Skill {
-    /// Loads the skill in the folder `path`.
+    /// Loads the skill in the folder `path`. Blocks: call it from a blocking thread, or `Host::load_skill` of `skillrun`.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, SkillError> {
         Self::load_with(path, &[])
     }
@@ -111,12 +164,29 @@ impl Skill {
         languages: &'static [CustomLanguage],
     ) -> Result<Self, SkillError> {
         let requested = path.as_ref();
+        let (path, root) = open(requested)?;
+        let mut skill = Self::of_root(requested, path, Arc::new(root.into_std_file()), languages)?;
+        let entry = requested
+            .file_name()
+            .filter(|name| skill.path.file_name() != Some(name));
+        skill.found_as = entry.and_then(|name| name.to_str()).map(str::to_owned);
+        Ok(skill)
+    }
+
+    /// Reads the skill in an open folder. `requested` is its name in errors.
+    fn of_root(
+        requested: &Path,
+        path: PathBuf,
+        root: Arc<File>,
+        languages: &'static [CustomLanguage],
+    ) -> Result<Self, SkillError> {
         let invalid = |why: String| SkillError::Invalid {
             path: requested.to_owned(),
             why,
         };
-        let (path, root) = open(requested)?;
-        let document = read_skill_md(&root).map_err(invalid)?;
+        let stat =
+            rustix::fs::fstat(&root).map_err(|error| invalid(files::plain(&error.into())))?;
+        let document = read_skill_md(&root.as_filelike_view()).map_err(invalid)?;
         let (front_matter, body) =
             FrontMatter::parse(&document).map_err(|why| invalid(format!("SKILL.md: {why}")))?;
         let description = front_matter
@@ -171,13 +241,11 @@ impl Skill {
             .get("allowed-tools")
             .and_then(AllowedTools::read);
         let body = document.len() - body.len();
-        let entry = requested
-            .file_name()
-            .filter(|name| path.file_name() != Some(name));
-        let found_as = entry.and_then(|name| name.to_str()).map(str::to_owned);
         Ok(Self {
             path,
             root,
+            identity: (stat.st_dev, stat.st_ino),
+            private: None,
             name,
             description,
             front_matter,
@@ -186,7 +254,7 @@ impl Skill {
             allowed_tools,
             scripts: OnceLock::new(),
             warnings,
-            found_as,
+            found_as: None,
             shadowed: Vec::new(),
             languages,
         })
@@ -210,7 +278,7 @@ impl Skill {
         &self.description
     }
 
-    /// Its real, absolute path.
+    /// Its real, absolute path, or `memory:/NAME` if it was given as bytes.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -249,15 +317,16 @@ impl Skill {
         &self.warnings
     }
 
-    /// Its scripts: those in `scripts/` first, found on first use and kept.
+    /// Its scripts: those in `scripts/` first, found on first use and kept. The first use blocks, unless a `Host` or a
+    /// `Tenant` of `skillrun` has loaded the skill.
     pub fn scripts(&self) -> &[Script] {
         self.scripts
-            .get_or_init(|| script::discover(&self.root, &self.path, self.languages))
+            .get_or_init(|| script::discover(&self.root(), self.directory(), self.languages))
     }
 
-    /// A script's description of itself, at most 500 characters.
+    /// A script's description of itself, at most 500 characters. Blocks: call it from a blocking thread.
     pub fn describe(&self, script: &Script) -> String {
-        script.description(&self.root)
+        script.description(&self.root())
     }
 
     /// The names by which agents call the scripts, in the order of the scripts: `skill.script`, with the
@@ -291,9 +360,9 @@ impl Skill {
     }
 
     /// The hash of everything in its folder, for `digest` in a policy. Fails with the reason if the folder is too large
-    /// or cannot be read.
+    /// or cannot be read. Blocks: call it from a blocking thread.
     pub fn digest(&self) -> Result<String, String> {
-        let content = Content::of_folder(&self.root)?;
+        let content = Content::of_folder(&self.root())?;
         Ok(format!("sha256:{}", content.hash()))
     }
 }
@@ -301,6 +370,35 @@ impl Skill {
 /// For the other crates of skillrun. Not part of the interface: it may change with any commit.
 #[doc(hidden)]
 impl Skill {
+    /// Loads the skill in a private directory, under a name that its caller chose. Fails as [`Skill::load`] does.
+    pub fn in_private_directory(
+        name: &str,
+        private: PrivateDirectory,
+        languages: &'static [CustomLanguage],
+    ) -> Result<Self, SkillError> {
+        let path = memory_path(name)?;
+        let root = Arc::clone(&private.root);
+        let mut skill = Self::of_root(&path, path.clone(), root, languages)?;
+        skill.private = Some(private);
+        Ok(skill)
+    }
+
+    /// Whether it was given as bytes.
+    pub fn is_in_memory(&self) -> bool {
+        self.private.is_some()
+    }
+
+    /// The tenant that gave it as bytes.
+    pub fn tenant(&self) -> Option<&str> {
+        self.private.as_ref()?.tenant.as_deref()
+    }
+
+    /// The directory with its files. It is [`Skill::path`], unless the skill was given as bytes.
+    pub fn directory(&self) -> &Path {
+        let private = self.private.as_ref();
+        private.map_or(&self.path, |private| &private.path)
+    }
+
     /// The names by which a policy may refer to it: its folder's name, and the name by which it was found.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.folder()).chain(self.found_as.as_deref())
@@ -313,7 +411,7 @@ impl Skill {
 
     /// The name of its document: `SKILL.md`, or `skill.md` if there is no `SKILL.md`.
     pub fn document_name(&self) -> &'static str {
-        match self.root.metadata("SKILL.md") {
+        match self.root().metadata("SKILL.md") {
             Ok(_) => "SKILL.md",
             Err(_) => "skill.md",
         }
@@ -345,13 +443,44 @@ impl Skill {
         bases.map(str::to_owned)
     }
 
+    /// The device and inode of its folder.
+    pub fn identity(&self) -> (u64, u64) {
+        self.identity
+    }
+
     /// The handle through which everything in it is read.
-    pub fn root(&self) -> &Dir {
+    pub fn root(&self) -> FilelikeView<'_, Dir> {
+        self.root.as_filelike_view()
+    }
+
+    /// The same, to share it.
+    pub fn shared_root(&self) -> &Arc<File> {
         &self.root
     }
+
     /// The script that `wanted` names, or the reason why there is none.
     pub fn find_script(&self, wanted: &str) -> Result<&Script, NoScript> {
-        script::find(self.scripts(), &self.root, wanted)
+        script::find(self.scripts(), &self.root(), wanted)
+    }
+}
+
+/// The path of a skill that was given as bytes. The name must be one that a folder could have: policies, approvals and
+/// the audit log use it like the name of a folder.
+#[doc(hidden)]
+pub fn memory_path(name: &str) -> Result<PathBuf, SkillError> {
+    let wrong = match name {
+        "" => Some("is empty"),
+        "." | ".." => Some("is not a name"),
+        name if name.contains(['/', '\0']) => Some("contains `/` or a NUL byte"),
+        name if name.len() > MAX_NAME => Some("is longer than 255 bytes"),
+        _ => None,
+    };
+    match wrong {
+        None => Ok(Path::new(MEMORY).join(name)),
+        Some(why) => Err(SkillError::Invalid {
+            path: PathBuf::from(name),
+            why: format!("its name {why}"),
+        }),
     }
 }
 

@@ -1,9 +1,12 @@
-//! Text that is safe to print: names escaped for a message, and bytes in hexadecimal digits.
+//! Names, words and paths as text: escaped for a message, quoted for a shell, or with a text of their own; and bytes in
+//! hexadecimal digits.
 
 pub use crate::utf8::Utf8Decoder;
 use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory};
 use icu_properties::{CodePointMapData, CodePointSetData};
 use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 
 /// As many combining marks as one character has in any language; more of them only cover the lines around it.
 const MAX_MARKS: usize = 4;
@@ -49,6 +52,62 @@ fn is_hidden(c: char, category: GeneralCategory) -> bool {
     ) || CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(c)
 }
 
+/// A word in single quotes, as a shell reads it.
+pub fn single_quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// A word of a command that a message suggests, quoted where a shell would read it as anything else.
+///
+/// `None` if the command would not be the one that is meant once somebody has pasted it: the word contains a character
+/// that cannot be shown, a backslash, which not all shells keep in single quotes, or a backtick, which ends the command
+/// in a message. The replacement character stands for what is not UTF-8. Describe such a thing instead.
+pub fn shell_word(word: &str) -> Option<String> {
+    if !is_exact(word) || word.contains(['\\', '`']) {
+        return None;
+    }
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
+    // zsh replaces `=name` by the path of a program.
+    let is_plain = !word.is_empty() && !word.starts_with('=') && word.chars().all(is_plain);
+    Some(match is_plain {
+        true => word.to_owned(),
+        false => single_quoted(word),
+    })
+}
+
+/// The same for the path of a file. It is no option, whatever it begins with.
+pub fn shell_path(path: impl AsRef<Path>) -> Option<String> {
+    let path = path.as_ref().to_str()?;
+    match path.starts_with('-') {
+        true => shell_word(&format!("./{path}")),
+        false => shell_word(path),
+    }
+}
+
+/// A string of a policy that a message suggests, with its quotes. `None` if the text cannot be shown exactly.
+pub fn toml_string(text: &str) -> Option<String> {
+    is_exact(text).then(|| toml_quoted(text))
+}
+
+/// Any text as a string of TOML, which escapes like JSON.
+pub fn toml_quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// Whether a message shows this text as it is.
+fn is_exact(text: &str) -> bool {
+    !text.contains(char::REPLACEMENT_CHARACTER) && show(text) == text
+}
+
+/// A path as text. If it is not UTF-8, its bytes are appended, so that no two paths have the same text: no path contains
+/// a NUL.
+pub fn path_text(path: &Path) -> String {
+    match path.to_str() {
+        Some(text) => text.to_owned(),
+        None => format!("{}\0{}", path.display(), hex(path.as_os_str().as_bytes())),
+    }
+}
+
 /// Bytes in hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     bytes
@@ -72,6 +131,38 @@ mod tests {
             prop_assert!(!shown.chars().any(controls));
             prop_assert_eq!(show(&shown), shown);
         }
+    }
+
+    #[test]
+    fn a_word_is_quoted_or_not_suggested() {
+        for (word, shown) in [
+            ("scripts/a.py", Some("scripts/a.py")),
+            ("write:/a=b,c@d%e+f", Some("write:/a=b,c@d%e+f")),
+            ("", Some("''")),
+            ("a b", Some("'a b'")),
+            ("it's", Some(r"'it'\''s'")),
+            ("net:*", Some("'net:*'")),
+            ("net:[::1]:80", Some("'net:[::1]:80'")),
+            ("~", Some("'~'")),
+            ("=ls", Some("'=ls'")),
+            ("$(x)", Some("'$(x)'")),
+            ("é", Some("'é'")),
+            ("a`b", None),
+            ("a\\", None),
+            ("a\n", None),
+            ("a\u{202e}", None),
+            ("a\u{fffd}", None),
+        ] {
+            assert_eq!(shell_word(word).as_deref(), shown, "{word:?}");
+        }
+        assert_eq!(shell_path("-y").as_deref(), Some("./-y"));
+        assert_eq!(shell_path("--a b").as_deref(), Some("'./--a b'"));
+        assert_eq!(shell_path("a-y").as_deref(), Some("a-y"));
+        assert_eq!(
+            toml_string("a\", \"b\\").as_deref(),
+            Some(r#""a\", \"b\\""#)
+        );
+        assert_eq!(toml_string("a\u{7f}"), None);
     }
 
     #[test]

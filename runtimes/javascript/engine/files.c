@@ -35,7 +35,7 @@ JSValue file_done(JSContext *ctx, int result)
 
 /* A string as UTF-8 that is valid, as the host wants it: half a surrogate pair, which the interpreter writes as three
  * bytes from ED A0 to ED BF, becomes U+FFFD. A string that has one is never its own C string, so this changes a copy. */
-static const char *text_of(JSContext *ctx, size_t *length, JSValueConst value)
+const char *text_of(JSContext *ctx, size_t *length, JSValueConst value)
 {
     const char *text = JS_ToCStringLen(ctx, length, value);
     if (!text)

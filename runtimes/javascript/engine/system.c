@@ -3,9 +3,23 @@
 #include <string.h>
 #include <wasi/api.h>
 
-#include "engine.h"
+#include "files.h"
 
 __attribute__((import_module("$root"), import_name("exit"))) void host_exit(int32_t code);
+
+__attribute__((import_module("$root"), import_name("denied"))) void host_denied(const char *grant, size_t length);
+
+/* denied(grant): for the host's list of what was refused. */
+static BINDING(system_denied)
+{
+    size_t length;
+    const char *grant = text_of(ctx, &length, argv[0]);
+    if (!grant)
+        return JS_EXCEPTION;
+    host_denied(grant, length);
+    JS_FreeCString(ctx, grant);
+    return JS_UNDEFINED;
+}
 
 static BINDING(system_exit)
 {
@@ -136,6 +150,7 @@ static BINDING(system_gc)
 
 const JSCFunctionListEntry system_functions[] = {
     JS_CFUNC_DEF("exit", 1, system_exit),
+    JS_CFUNC_DEF("denied", 1, system_denied),
     JS_CFUNC_DEF("random", 1, system_random),
     JS_CFUNC_DEF("hrtime", 0, system_hrtime),
     JS_CFUNC_DEF("now", 0, system_now),

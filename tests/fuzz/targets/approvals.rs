@@ -7,6 +7,7 @@
 
 use libfuzzer_sys::arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
+use skillrun::approval::Approver;
 use skillrun::{Answer, Approvals, AuditLog, Decision, Host, Policy, Request, Settings, Skill};
 use std::fs;
 use std::io::Write as _;
@@ -37,9 +38,11 @@ static TEMPLATE: LazyLock<Template> = LazyLock::new(|| {
     let Decision::Pending(question) = decide(&host, &approved) else {
         panic!("no question is open");
     };
-    let answered = host.blocking().answer(&question.id, Answer::YesOnce)
-        .expect("the approval is stored");
-    assert!(matches!(answered[..], [Decision::Permitted(_)]));
+    let answered = host.blocking()
+        .answer(&question.id, Answer::YesOnce, Approver::new("fuzz", "test"))
+        .expect("the approval is stored")
+        .expect("this host asked");
+    assert!(matches!(answered[..], [Ok(_)]));
     assert!(matches!(decide(&host, &approved), Decision::Permitted(_)));
     let bytes = fs::read(&database).expect("the database");
     Template {
@@ -88,7 +91,7 @@ fuzz_target!(|data: &[u8]| {
         );
     }
 
-    let listed = host.approvals().list();
+    let listed = host.blocking().approvals();
     if changed == *bytes && beside.is_empty() {
         assert_eq!(listed.as_ref().map(Vec::len).ok(), Some(1));
         assert!(matches!(decide(host, approved), Decision::Permitted(_)));
@@ -99,7 +102,7 @@ fuzz_target!(|data: &[u8]| {
         Ok(Decision::Permitted(_)) => panic!("a script that was not approved runs"),
         _ => {}
     }
-    let _ = host.approvals().revoke(&[1, i64::MAX]);
+    let _ = host.blocking().revoke(&[1, i64::MAX]);
     assert!(
         fs::symlink_metadata(database)
             .expect("the database is gone")

@@ -1,12 +1,13 @@
 //! A policy, `skillrun.toml`.
 //!
 //! An error names a line and a column that exist, and has no control characters. A valid policy becomes invalid with an
-//! unknown key: no restriction is ever skipped because it is misspelt.
+//! unknown key: no restriction is ever skipped because it is misspelt. A written policy is the policy that was parsed.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use skillrun::Policy;
+use skillrun::policy::PolicyError;
 use std::path::Path;
 
 fuzz_target!(|text: &str| {
@@ -16,27 +17,20 @@ fuzz_target!(|text: &str| {
         Ok(policy) => {
             assert_eq!(
                 Policy::parse(&format!("{text}\n# more\n"), base),
-                Ok(policy)
+                Ok(policy.clone())
             );
+            let written = policy.to_toml().expect("a parsed policy can be written");
+            assert_eq!(Policy::parse(&written, base).as_ref(), Ok(&policy), "{written}");
             let more = format!("{text}\nzz-no-such-key = 1\n");
             let why = Policy::parse(&more, base).expect_err("an unknown key is skipped");
             assert_position(&more, &why);
-            assert!(why.contains("`zz-no-such-key`"), "{why}");
+            assert!(why.message().contains("`zz-no-such-key`"), "{why}");
         }
     }
 });
 
-fn assert_position(text: &str, why: &str) {
-    let position = || {
-        let (line, rest) = why.strip_prefix("line ")?.split_once(", column ")?;
-        let (column, message) = rest.split_once(": ")?;
-        Some((
-            line.parse::<usize>().ok()?,
-            column.parse::<usize>().ok()?,
-            message,
-        ))
-    };
-    let (line, column, message) = position().unwrap_or_else(|| panic!("no position: {why:?}"));
+fn assert_position(text: &str, why: &PolicyError) {
+    let (line, column) = (why.line().expect("no line"), why.column().expect("no column"));
     let there = line
         .checked_sub(1)
         .and_then(|line| text.split('\n').nth(line));
@@ -45,6 +39,6 @@ fn assert_position(text: &str, why: &str) {
         (1..=there.chars().count() + 1).contains(&column),
         "no such column: {why:?}"
     );
-    assert!(!message.is_empty());
-    assert!(!message.chars().any(char::is_control), "{why:?}");
+    assert!(!why.message().is_empty());
+    assert!(!why.to_string().chars().any(char::is_control), "{why:?}");
 }

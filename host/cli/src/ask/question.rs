@@ -345,6 +345,7 @@ mod tests {
             options: [Answer::YesOnce, Answer::YesInSession, Answer::No],
             default: Answer::No,
             timeout_seconds: 60,
+            enforced_by: None,
         }
     }
 

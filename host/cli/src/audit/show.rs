@@ -2,8 +2,9 @@
 
 use super::args::Show;
 use crate::failure::{Failure, print_message};
-use crate::list::{one_line, printable};
+use crate::text::{one_line, printable};
 use crate::{output, paths};
+use skillrun::approval::Approver;
 use skillrun::audit::{AuditFiles, AuditFilter, AuditLine};
 use std::collections::VecDeque;
 use std::io::{self, BufWriter, Write};
@@ -87,7 +88,7 @@ fn row(line: &AuditLine<'_>) -> String {
         one_line(text("skill"), 64),
         one_line(text("script"), 64),
         printable(text("run_id")),
-        one_line(&detail(line), MAX_DETAIL),
+        one_line(&format!("{}{}", detail(line), fields(line)), MAX_DETAIL),
     );
     row.trim_end().to_owned()
 }
@@ -104,9 +105,30 @@ fn detail(line: &AuditLine<'_>) -> String {
             };
             format!("{end} in {duration:.1}ms")
         }
-        "refused" | "new_head" => text("reason").to_owned(),
-        "approved" => text("answer").to_owned(),
+        "refused" => by_approver(text("reason"), line),
+        "new_head" => text("reason").to_owned(),
+        "approved" => by_approver(text("answer"), line),
         "started" => text("arguments").to_owned(),
         _ => String::new(),
+    }
+}
+
+/// What the operator says about the tenant, as `[key=value, …]`.
+fn fields(line: &AuditLine<'_>) -> String {
+    let fields = line.field("fields").as_object().into_iter().flatten();
+    let fields = fields.map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()));
+    let fields: Vec<String> = fields.collect();
+    match fields.is_empty() {
+        true => String::new(),
+        false => format!("  [{}]", fields.join(", ")),
+    }
+}
+
+/// A text with who gave the answer, if the line says so.
+fn by_approver(text: &str, line: &AuditLine<'_>) -> String {
+    let approver = line.field("approver");
+    match (approver["id"].as_str(), approver["channel"].as_str()) {
+        (Some(id), Some(channel)) => format!("{text} by {}", Approver::new(id, channel)),
+        _ => text.to_owned(),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::args::Verify;
 use crate::failure::{Failure, ignore_closed_pipe, print_message};
-use crate::list::printable;
+use crate::text::printable;
 use crate::{output, paths};
 use serde_json::json;
 use skillrun::audit::{AuditFiles, AuditFinding, AuditFindingKind, Verification};

@@ -1,7 +1,7 @@
 //! Prints the findings as workflow commands, which GitHub turns into annotations.
 
 use super::Checked;
-use crate::list::printable;
+use crate::text::printable;
 use skillrun_check::Level;
 use std::io::{self, Write};
 

@@ -1,7 +1,7 @@
 //! Prints the findings as a SARIF 2.1.0 log.
 
 use super::Checked;
-use crate::list::printable;
+use crate::text::printable;
 use serde_json::{Value, json};
 use skillrun_check::{Finding, Rule};
 use std::path::Path;

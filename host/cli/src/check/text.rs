@@ -1,7 +1,7 @@
 //! Prints the findings as text.
 
 use super::{Checked, total};
-use crate::list::printable;
+use crate::text::printable;
 use skillrun_check::{Level, Preflight, Want};
 use std::io::{self, Write};
 

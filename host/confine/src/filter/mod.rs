@@ -40,8 +40,21 @@ pub(crate) enum Where {
     Landlock,
     Network,
     NoNetwork,
+    SocketsRefused,
+    SocketsReported,
     Cgroup,
     NoCgroup,
+}
+
+/// Whether a program may reach the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Network {
+    Granted,
+    Refused,
+    /// Refused, and the supervisor refuses and counts new internet sockets. The filter would refuse them
+    /// without a report. Everything else that a connection needs is still refused by the filter, and
+    /// the program has a network namespace without any network.
+    Reported,
 }
 
 /// What counts the memory of a program.
@@ -102,7 +115,7 @@ impl Entry {
         Self { otherwise, ..self }
     }
 
-    fn applies(&self, backend: Backend, network: bool, memory: Memory) -> bool {
+    fn applies(&self, backend: Backend, network: Network, memory: Memory) -> bool {
         match self.at {
             Where::All => true,
             Where::Namespaces => backend == Backend::Namespaces,
@@ -110,8 +123,10 @@ impl Entry {
                 backend == Backend::Namespaces && memory == Memory::InCgroup
             }
             Where::Landlock => backend == Backend::Landlock,
-            Where::Network => network,
-            Where::NoNetwork => !network,
+            Where::Network => network == Network::Granted,
+            Where::NoNetwork => network != Network::Granted,
+            Where::SocketsRefused => network == Network::Refused,
+            Where::SocketsReported => network == Network::Reported,
             Where::Cgroup => memory == Memory::InCgroup,
             Where::NoCgroup => memory == Memory::InProcesses,
         }
@@ -129,19 +144,24 @@ impl Entry {
     }
 }
 
-/// The filter that reports calls which open a file only to read it.
-pub(crate) fn opens() -> Vec<u8> {
-    let program = report(table::OPENS);
+/// The filter that reports calls which open a file only to read it and, if the network says so, new
+/// internet sockets.
+pub(crate) fn reported(network: Network) -> Vec<u8> {
+    let mut calls = table::OPENS.to_vec();
+    if network == Network::Reported {
+        calls.extend(table::SOCKETS);
+    }
+    let program = report(&calls);
     program.iter().flat_map(Instruction::bytes).collect()
 }
 
 /// The filter for one kind of program.
-pub(crate) fn filter(backend: Backend, network: bool, memory: Memory) -> Vec<u8> {
+pub(crate) fn filter(backend: Backend, network: Network, memory: Memory) -> Vec<u8> {
     let program = compile(&answers(backend, network, memory), libc::ENOSYS);
     program.iter().flat_map(Instruction::bytes).collect()
 }
 
-fn answers(backend: Backend, network: bool, memory: Memory) -> BTreeMap<u32, Answer> {
+fn answers(backend: Backend, network: Network, memory: Memory) -> BTreeMap<u32, Answer> {
     let mut answers = BTreeMap::new();
     let mut add = |entries: &[Entry], answer: &dyn Fn(&Entry) -> Answer| {
         for entry in entries
@@ -167,9 +187,10 @@ mod tests {
     use super::*;
 
     /// All kinds of programs.
-    fn kinds() -> impl Iterator<Item = (Backend, bool, Memory)> {
+    fn kinds() -> impl Iterator<Item = (Backend, Network, Memory)> {
         let backends = [Backend::Namespaces, Backend::Landlock].into_iter();
-        let kinds = backends.flat_map(|backend| [(backend, true), (backend, false)]);
+        let networks = [Network::Granted, Network::Refused, Network::Reported];
+        let kinds = backends.flat_map(move |backend| networks.map(|network| (backend, network)));
         kinds.flat_map(|(backend, network)| {
             let memories = [Memory::InCgroup, Memory::InProcesses];
             memories.map(|memory| (backend, network, memory))
@@ -263,7 +284,7 @@ mod tests {
             for pair in numbers.windows(2) {
                 assert_ne!(
                     pair[0].1, pair[1].1,
-                    "{backend:?} {network} {memory:?}: {}",
+                    "{backend:?} {network:?} {memory:?}: {}",
                     pair[0].0
                 );
             }
@@ -289,7 +310,7 @@ mod tests {
                 let answer = run(&program, &call(number, [0; 6]));
                 assert_eq!(
                     answer, expected,
-                    "{backend:?} {network} {memory:?} {number}"
+                    "{backend:?} {network:?} {memory:?} {number}"
                 );
             }
         }
@@ -299,7 +320,7 @@ mod tests {
     fn clone_creates_no_namespace_and_ioctl_injects_no_input() {
         use program::tests::{call, run};
         let program = compile(
-            &answers(Backend::Namespaces, false, Memory::InCgroup),
+            &answers(Backend::Namespaces, Network::Refused, Memory::InCgroup),
             libc::ENOSYS,
         );
         let allowed = |number: i64, arguments: [u64; 6]| {
@@ -333,10 +354,13 @@ mod tests {
     fn only_calls_that_open_a_path_to_read_it_are_reported() {
         use program::tests::{call, run};
         let program = report(table::OPENS);
+        let with_sockets = report(&[table::OPENS, table::SOCKETS].concat());
         let reported = |number: i64, arguments: [i32; 3]| {
             let number = u32::try_from(number).unwrap_or(u32::MAX);
             let [a, b, c] = arguments.map(|argument| u64::from(argument.cast_unsigned()));
-            match run(&program, &call(number, [a, b, c, 0, 0, 0])) {
+            let call = call(number, [a, b, c, 0, 0, 0]);
+            assert_eq!(run(&program, &call), run(&with_sockets, &call));
+            match run(&program, &call) {
                 libc::SECCOMP_RET_USER_NOTIF => true,
                 libc::SECCOMP_RET_ALLOW => false,
                 other => panic!("{other:x}"),
@@ -361,6 +385,42 @@ mod tests {
             assert!(!reported(libc::SYS_open, [1, flags, 0]));
         }
         assert!(!reported(libc::SYS_read, [here, 1, 0]));
+    }
+
+    #[test]
+    fn an_internet_socket_is_either_granted_refused_or_reported_and_refused() {
+        use program::tests::{call, run};
+        let refused = libc::SECCOMP_RET_ERRNO | libc::EPERM.cast_unsigned();
+        let number = |number: i64| u32::try_from(number).unwrap_or(u32::MAX);
+        let socket = |family: i32| {
+            let family = u64::from(family.cast_unsigned());
+            call(number(libc::SYS_socket), [family, 1, 0, 0, 0, 0])
+        };
+        let reports = report(&[table::OPENS, table::SOCKETS].concat());
+        for (backend, network, memory) in kinds() {
+            let program = compile(&answers(backend, network, memory), libc::ENOSYS);
+            let granted = match network {
+                Network::Refused => refused,
+                Network::Granted | Network::Reported => libc::SECCOMP_RET_ALLOW,
+            };
+            for family in [libc::AF_INET, libc::AF_INET6] {
+                assert_eq!(run(&program, &socket(family)), granted);
+                // The kernel asks the supervisor where the other filter allows the call.
+                let reported = run(&reports, &socket(family));
+                assert_eq!(reported, libc::SECCOMP_RET_USER_NOTIF);
+            }
+            for family in [libc::AF_UNIX, libc::AF_PACKET, libc::AF_ALG, libc::AF_VSOCK] {
+                assert_eq!(run(&program, &socket(family)), refused);
+                assert_eq!(run(&reports, &socket(family)), libc::SECCOMP_RET_ALLOW);
+            }
+            for used in [libc::SYS_connect, libc::SYS_bind, libc::SYS_listen] {
+                let expected = match network {
+                    Network::Granted => libc::SECCOMP_RET_ALLOW,
+                    Network::Refused | Network::Reported => refused,
+                };
+                assert_eq!(run(&program, &call(number(used), [0; 6])), expected);
+            }
+        }
     }
 
     #[test]
@@ -418,6 +478,8 @@ mod tests {
             assert_eq!(answer(libc::SYS_setsockopt, tcp), allow);
             let control = |command: i32| answer(libc::SYS_fcntl, [3, command, 0]);
             assert_eq!(control(libc::F_SETPIPE_SZ), grown);
+            let denied = libc::SECCOMP_RET_ERRNO | libc::EPERM.cast_unsigned();
+            assert_eq!(control(libc::F_SETLEASE), denied);
             for command in [
                 libc::F_DUPFD,
                 libc::F_SETFL,

@@ -68,9 +68,9 @@ pub(super) fn compile(answers: &BTreeMap<u32, Answer>, otherwise: i32) -> Vec<In
     program
 }
 
-/// Compiles a program that reports calls for which all tests pass; all others are left to other
-/// filters.
-pub(super) fn report(calls: &[(i64, &[Test])]) -> Vec<Instruction> {
+/// Compiles a program that reports calls for which all tests of one list pass; all others are left to
+/// other filters.
+pub(super) fn report(calls: &[(i64, &[&[Test]])]) -> Vec<Instruction> {
     let allow = plain(RETURN, libc::SECCOMP_RET_ALLOW);
     let mut program = vec![
         plain(LOAD, ARCHITECTURE),
@@ -78,9 +78,12 @@ pub(super) fn report(calls: &[(i64, &[Test])]) -> Vec<Instruction> {
         allow,
         plain(LOAD, NUMBER),
     ];
-    for (number, tests) in calls {
-        let mut code = all_pass(tests);
-        code.push(plain(RETURN, libc::SECCOMP_RET_USER_NOTIF));
+    for (number, lists) in calls {
+        let mut code = Vec::new();
+        for tests in *lists {
+            code.extend(all_pass(tests));
+            code.push(plain(RETURN, libc::SECCOMP_RET_USER_NOTIF));
+        }
         code.push(allow);
         let past = u8::try_from(code.len()).unwrap_or(u8::MAX);
         let number = u32::try_from(*number).unwrap_or(u32::MAX);

@@ -46,17 +46,27 @@ const CREATES: u32 = (libc::O_CREAT | libc::O_TMPFILE & !libc::O_DIRECTORY) as u
 /// The calls by which interpreters open a file for reading. No others are reported, because each
 /// report costs a round trip to the supervisor. Calls with a directory handle are not reported;
 /// programs that walk directories make those. `openat2` and `io_uring_*` are not allowed at all.
-pub(super) const OPENS: &[(i64, &[Test])] = &[
+pub(super) const OPENS: &[(i64, &[&[Test]])] = &[
     (
         libc::SYS_openat,
-        &[
+        &[&[
             Test(0, Is::Equal(libc::AT_FDCWD as u32)),
             Test(2, Is::Without(NOT_ONLY_READING)),
-        ],
+        ]],
     ),
     #[cfg(target_arch = "x86_64")]
-    (libc::SYS_open, &[Test(1, Is::Without(NOT_ONLY_READING))]),
+    (libc::SYS_open, &[&[Test(1, Is::Without(NOT_ONLY_READING))]]),
 ];
+
+/// The calls that a program without network makes first when it wants to reach one. The supervisor
+/// refuses each. Where they would connect to is not known yet.
+pub(super) const SOCKETS: &[(i64, &[&[Test]])] = &[(
+    libc::SYS_socket,
+    &[
+        &[Test(0, Is::Equal(libc::AF_INET as u32))],
+        &[Test(0, Is::Equal(libc::AF_INET6 as u32))],
+    ],
+)];
 
 /// An open that has none of these flags is for reading only.
 const NOT_ONLY_READING: u32 = (libc::O_ACCMODE
@@ -82,14 +92,24 @@ pub(super) const ALLOWED: &[Entry] = &[
         SYS_dup, SYS_dup3, SYS_pipe2, SYS_splice, SYS_tee, SYS_sendfile, SYS_fadvise64,
         SYS_readahead
     ]),
-    Entry::new("control an open file").only(Where::Cgroup).calls(calls![SYS_fcntl]),
     Entry::new(
-        "the same, but no larger pipe (F_SETPIPE_SZ): the supervisor counts each pipe with the \
+        "control an open file, but take no lease (F_SETLEASE): others who open the file, the host \
+         among them, would wait for it",
+    )
+    .only(Where::Cgroup)
+    .calls(calls![SYS_fcntl])
+    .when(&[&[Test(1, Is::Not(libc::F_SETLEASE as u32))]])
+    .otherwise(libc::EPERM),
+    Entry::new(
+        "the same, and no larger pipe (F_SETPIPE_SZ): the supervisor counts each pipe with the \
          default capacity",
     )
     .only(Where::NoCgroup)
     .calls(calls![SYS_fcntl])
-    .when(&[&[Test(1, Is::Not(libc::F_SETPIPE_SZ as u32))]])
+    .when(&[&[
+        Test(1, Is::Not(libc::F_SETLEASE as u32)),
+        Test(1, Is::Not(libc::F_SETPIPE_SZ as u32)),
+    ]])
     .otherwise(libc::EPERM),
     Entry::new("files by name: Landlock decides which")
         .calls(calls![
@@ -289,6 +309,14 @@ pub(super) const ALLOWED: &[Entry] = &[
         ])
         // Other families reach services of the machine.
         .otherwise(libc::EPERM),
+    Entry::new("internet sockets, which the supervisor is asked about and refuses")
+        .only(Where::SocketsReported)
+        .calls(calls![SYS_socket])
+        .when(&[
+            &[Test(0, Is::Equal(libc::AF_INET as u32))],
+            &[Test(0, Is::Equal(libc::AF_INET6 as u32))],
+        ])
+        .otherwise(libc::EPERM),
     Entry::new("connections").only(Where::Network).calls(calls![SYS_connect, SYS_bind, SYS_listen, SYS_accept4]),
     #[cfg(target_arch = "x86_64")]
     Entry::new("older forms of the calls above, which this architecture still has").calls(calls![
@@ -333,12 +361,12 @@ pub(super) const REFUSED: &[Entry] = &[
     )
     .only(Where::NoNetwork)
         .calls(calls![
-            SYS_socket,
             SYS_connect,
             SYS_bind,
             SYS_listen,
             SYS_accept4
         ]),
+    Entry::new("no sockets either").only(Where::SocketsRefused).calls(calls![SYS_socket]),
     Entry::new("other processes' memory and handles").calls(calls![
         SYS_ptrace,
         SYS_process_vm_readv,

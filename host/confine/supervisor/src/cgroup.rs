@@ -282,7 +282,7 @@ mod tests {
             environment: Vec::new(),
             directory: Vec::new(),
             mounts: Vec::new(),
-            absent: Vec::new(),
+            guarded: Vec::new(),
             scratch: skillrun_supervisor::Scratch {
                 at: Vec::new(),
                 size: 1 << 20,

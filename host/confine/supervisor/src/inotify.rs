@@ -6,7 +6,7 @@
 
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
-use skillrun_supervisor::AbsentPaths;
+use skillrun_supervisor::GuardedPaths;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -27,8 +27,8 @@ pub(crate) struct CreationEvents {
 
 impl CreationEvents {
     /// Starts watching. Returns `None` if there is nothing to watch, or if the kernel refuses.
-    pub(crate) fn of(absent: &AbsentPaths) -> Option<Self> {
-        if absent.is_empty() {
+    pub(crate) fn of(guarded: &GuardedPaths) -> Option<Self> {
+        if guarded.is_empty() {
             return None;
         }
         let flags = CreateFlags::CLOEXEC | CreateFlags::NONBLOCK;
@@ -36,7 +36,7 @@ impl CreationEvents {
             handle: inotify::init(flags).ok()?,
             paused_until: None,
         };
-        creations.add_watches(absent);
+        creations.add_watches(guarded);
         Some(creations)
     }
 
@@ -46,16 +46,16 @@ impl CreationEvents {
     }
 
     /// Reads the pending events and returns whether one of the paths has appeared.
-    pub(crate) fn detect_appearance(&mut self, absent: &mut AbsentPaths) -> bool {
+    pub(crate) fn detect_appearance(&mut self, guarded: &mut GuardedPaths) -> bool {
         let began = Instant::now();
-        let appeared = self.read_events(absent) && absent.have_appeared();
+        let appeared = self.read_events(guarded) && guarded.have_appeared();
         self.paused_until = Some(Instant::now() + MIN_PAUSE.max(began.elapsed() * PAUSE_FACTOR));
         appeared
     }
 
-    fn add_watches(&self, absent: &AbsentPaths) {
+    fn add_watches(&self, guarded: &GuardedPaths) {
         let created = WatchFlags::CREATE | WatchFlags::MOVED_TO | WatchFlags::ONLYDIR;
-        absent.visit_directories(&mut |directory| {
+        guarded.visit_directories(&mut |directory| {
             let path = format!("/proc/self/fd/{}", directory.as_raw_fd());
             // What the events miss is found by the next lookup.
             let _ = inotify::add_watch(&self.handle, path, created);
@@ -64,7 +64,7 @@ impl CreationEvents {
 
     /// Reads one buffer of events and returns whether any is about a name on the way to a protected
     /// path. Other names that the program creates cost no lookup.
-    fn read_events(&self, absent: &AbsentPaths) -> bool {
+    fn read_events(&self, guarded: &GuardedPaths) -> bool {
         let mut buffer = [MaybeUninit::uninit(); BUFFER_SIZE];
         let mut reader = inotify::Reader::new(&self.handle, &mut buffer);
         let mut relevant = false;
@@ -72,7 +72,7 @@ impl CreationEvents {
             match reader.next() {
                 Ok(event) => {
                     let lost = event.events().contains(ReadFlags::QUEUE_OVERFLOW);
-                    let named = event.file_name().is_some_and(|name| absent.has_name(name));
+                    let named = event.file_name().is_some_and(|name| guarded.has_name(name));
                     relevant |= lost || named;
                 }
                 Err(Errno::INTR) => continue,
@@ -83,7 +83,7 @@ impl CreationEvents {
             }
         }
         if relevant {
-            self.add_watches(absent);
+            self.add_watches(guarded);
         }
         relevant
     }

@@ -7,16 +7,16 @@ use crate::cgroup::Cgroup;
 use crate::error::{ConfineError, Step as _};
 use crate::handles::{Handles, Output};
 use crate::ids::Ids;
-use crate::linux::Supervisor;
 use crate::lockdown::{self, Access, Privileges, Rule, SIGNAL_SCOPE_ABI, TRUNCATE_ABI};
 use crate::pipe::{Reporter, pipe};
 use crate::protected::ProtectedPaths;
+use crate::supervisor::Supervisor;
 use crate::sys::{self, Fork, Wait};
 use crate::tree::Tree;
 use crate::watch::{EndReason, Watch, stopped_by};
 use crate::{root, tree, walk};
 use rustix::process::{Pid, Signal, kill_process};
-use skillrun_supervisor::{AbsentPaths, End, Enforcement, Layer, LimitEnforcement, Plan, SYSTEM};
+use skillrun_supervisor::{End, Enforcement, GuardedPaths, Layer, LimitEnforcement, Plan, SYSTEM};
 use std::ffi::OsStr;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
@@ -51,7 +51,7 @@ pub(crate) fn run(
     plan: &Plan,
     handles: Handles,
     output: &mut Option<Output>,
-    absent: &mut AbsentPaths,
+    guarded: &mut GuardedPaths,
 ) -> Result<End, ConfineError> {
     let ids = Ids::choose()?;
     refuse_unsupported(plan, &handles, &ids)?;
@@ -95,7 +95,7 @@ pub(crate) fn run(
             program,
             listener,
             ProtectedPaths::default(),
-            absent,
+            guarded,
         )
     });
     let mut watch = match watch {
@@ -151,6 +151,7 @@ pub(crate) fn run(
         layers,
         enforcement,
         appeared: Vec::new(),
+        refused_sockets: watch.refused_sockets,
     })
 }
 

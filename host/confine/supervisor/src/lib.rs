@@ -8,17 +8,17 @@
 //! serves any number of probes, and exits after the first program.
 
 #[cfg(target_os = "linux")]
-mod absent;
-#[cfg(target_os = "linux")]
 mod common;
+#[cfg(target_os = "linux")]
+mod guarded;
 mod plan;
 mod report;
 
 #[cfg(target_os = "linux")]
-pub use absent::AbsentPaths;
-#[cfg(target_os = "linux")]
 pub use common::{remove_cgroup, send_handles};
-pub use plan::{Absent, Backend, Limits, Mount, Plan, Scratch, Script};
+#[cfg(target_os = "linux")]
+pub use guarded::GuardedPaths;
+pub use plan::{Backend, Guarded, Limits, Mount, Plan, Scratch, Script};
 pub use report::{
     Appeared, End, Enforcement, Fate, Layer, LimitEnforcement, Reply, Report, Stopped, Usage,
 };

@@ -4,23 +4,18 @@ use crate::cgroup::Cgroup;
 use crate::error::{ConfineError, Step as _};
 use crate::handles::{Handles, Output};
 use crate::sandbox::{Sandbox, SandboxConfig};
+use crate::supervisor::Supervisor;
 use crate::{landlock_only, namespaces, sys};
 use rustix::fs::{Mode, OFlags};
 use rustix::net::{SendFlags, send};
 use skillrun_supervisor::{
-    Absent, AbsentPaths, Appeared, Backend, End, MAX_REPLY, Mount, Plan, Reply, Report, Stopped,
+    Appeared, Backend, End, Guarded, GuardedPaths, MAX_REPLY, Mount, Plan, Reply, Report, Stopped,
 };
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 
 /// The most bytes that the fate of a protected path takes in a reply: a path, or an error.
 const MAX_FATE_BYTES: usize = 4096 + 64;
-
-/// What all plans share.
-pub(crate) struct Supervisor {
-    pub(crate) control: OwnedFd,
-    pub(crate) cgroup: Option<Cgroup>,
-}
 
 pub(crate) fn main() {
     sys::close_inherited();
@@ -87,15 +82,15 @@ impl Supervisor {
         if let Some(cgroup) = &self.cgroup {
             cgroup.limit(plan).step("limit the cgroup")?;
         }
-        let mut absent = absent_paths(plan, &handles)?;
+        let mut guarded = guarded_paths(plan, &handles)?;
         let ended = match plan.backend {
             Backend::Namespaces => {
-                namespaces::run(self, plan, handles, output, sandbox, &mut absent)
+                namespaces::run(self, plan, handles, output, sandbox, &mut guarded)
             }
-            Backend::Landlock => landlock_only::run(self, plan, handles, output, &mut absent),
+            Backend::Landlock => landlock_only::run(self, plan, handles, output, &mut guarded),
         };
         // However it ended, none of the program's processes is left.
-        with_appeared(ended, absent.move_aside())
+        with_appeared(ended, guarded.move_aside())
     }
 
     fn reply(&self, result: Result<End, ConfineError>) -> bool {
@@ -114,16 +109,22 @@ impl Supervisor {
     }
 }
 
-/// The protected paths that must stay absent. None of them exists now.
-fn absent_paths(plan: &Plan, handles: &Handles) -> Result<AbsentPaths, ConfineError> {
-    let mut absent = AbsentPaths::default();
-    for Absent { mount, below, path } in &plan.absent {
+/// The protected paths at which nothing may appear. At none of them has anything appeared yet.
+fn guarded_paths(plan: &Plan, handles: &Handles) -> Result<GuardedPaths, ConfineError> {
+    let mut guarded = GuardedPaths::default();
+    for path in &plan.guarded {
+        let Guarded {
+            mount,
+            below,
+            path,
+            original,
+        } = path;
         let handle = handles.mounts.get(*mount).and_then(Option::as_ref);
         let handle = handle.ok_or_else(|| ConfineError::new("find a mount", "it has no handle"))?;
-        let added = absent.add(handle.as_fd(), below, path);
+        let added = guarded.add(handle.as_fd(), below, path, *original);
         added.step_on("protect", path)?;
     }
-    Ok(absent)
+    Ok(guarded)
 }
 
 /// Adds the protected paths that appeared to the result. A program that exited or was killed then
@@ -143,8 +144,18 @@ fn with_appeared(
     });
     match (ended, appeared.first()) {
         (Ok(mut end), Some(_)) => {
-            if matches!(end.stopped, Stopped::Exited(_) | Stopped::Signaled(_)) {
-                end.stopped = Stopped::ProtectedAppeared;
+            let is_replaced = appeared.iter().all(|one| one.replaced);
+            match end.stopped {
+                Stopped::Exited(_)
+                | Stopped::Signaled(_)
+                | Stopped::ProtectedReplaced
+                | Stopped::ProtectedAppeared => {
+                    end.stopped = match is_replaced {
+                        true => Stopped::ProtectedReplaced,
+                        false => Stopped::ProtectedAppeared,
+                    }
+                }
+                Stopped::Time | Stopped::Memory | Stopped::Disk | Stopped::Scratch => {}
             }
             end.appeared = appeared;
             Ok(end)

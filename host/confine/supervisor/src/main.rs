@@ -40,6 +40,8 @@ mod sandbox;
 #[cfg(target_os = "linux")]
 mod script;
 #[cfg(target_os = "linux")]
+mod supervisor;
+#[cfg(target_os = "linux")]
 mod sys;
 #[cfg(target_os = "linux")]
 mod tree;

@@ -7,13 +7,13 @@
 use crate::cgroup::Cgroup;
 use crate::error::{ConfineError, Step as _};
 use crate::handles::{Handles, Output};
-use crate::linux::Supervisor;
 use crate::protected::ProtectedPaths;
 use crate::root;
 use crate::sandbox::{Sandbox, SandboxConfig};
+use crate::supervisor::Supervisor;
 use crate::tree::{self, Tree};
 use crate::watch::{EndReason, Watch, stopped_by};
-use skillrun_supervisor::{AbsentPaths, End, Enforcement, Layer, LimitEnforcement, Plan};
+use skillrun_supervisor::{End, Enforcement, GuardedPaths, Layer, LimitEnforcement, Plan};
 use std::os::fd::OwnedFd;
 
 pub(crate) fn run(
@@ -22,7 +22,7 @@ pub(crate) fn run(
     mut handles: Handles,
     output: &mut Option<Output>,
     sandbox: Option<Sandbox>,
-    absent: &mut AbsentPaths,
+    guarded: &mut GuardedPaths,
 ) -> Result<End, ConfineError> {
     let config = SandboxConfig::of(plan);
     let usable = sandbox.and_then(|mut sandbox| sandbox.is_usable_for(&config).then_some(sandbox));
@@ -44,7 +44,7 @@ pub(crate) fn run(
     let _ = sandbox.start_program(&handles);
     let script = handles.script.take();
     drop(handles);
-    watch(supervisor, plan, &mut sandbox, protected, absent, script)
+    watch(supervisor, plan, &mut sandbox, protected, guarded, script)
 }
 
 fn watch(
@@ -52,7 +52,7 @@ fn watch(
     plan: &Plan,
     sandbox: &mut Sandbox,
     protected: ProtectedPaths,
-    absent: &mut AbsentPaths,
+    guarded: &mut GuardedPaths,
     script: Option<OwnedFd>,
 ) -> Result<End, ConfineError> {
     let ids = *sandbox.ids();
@@ -65,7 +65,7 @@ fn watch(
         sandbox.init(),
         listener,
         protected,
-        absent,
+        guarded,
     )?;
     watch.from_program = Some(sandbox.handle_socket().step("watch the program")?);
     watch.script = script;
@@ -125,5 +125,6 @@ fn watch(
         layers,
         enforcement,
         appeared: Vec::new(),
+        refused_sockets: watch.refused_sockets,
     })
 }

@@ -45,8 +45,8 @@ pub struct Plan {
     pub directory: Vec<u8>,
     /// Directories and files granted to it.
     pub mounts: Vec<Mount>,
-    /// Protected paths inside those mounts that must stay absent.
-    pub absent: Vec<Absent>,
+    /// Protected paths inside those mounts at which nothing else may appear.
+    pub guarded: Vec<Guarded>,
     /// Its private directory.
     pub scratch: Scratch,
     /// Whether it may reach the network.
@@ -79,16 +79,17 @@ pub struct Mount {
     pub contents: Option<Vec<u8>>,
 }
 
-/// A protected path in a writable mount that does not exist, and must not appear while the program
-/// runs.
+/// A protected path in a writable mount at which nothing may appear while the program runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Absent {
+pub struct Guarded {
     /// The index of the mount that contains it.
     pub mount: usize,
     /// Its path relative to that mount.
     pub below: Vec<u8>,
     /// Its path on the machine, for messages.
     pub path: Vec<u8>,
+    /// The device and inode of what is there, if anything. A read-only mount covers it.
+    pub original: Option<(u64, u64)>,
 }
 
 /// The private directory of a program.

@@ -5,7 +5,7 @@
 //! replaces that, the kernel drops the mount. So protected paths are polled, and a run ends if one of
 //! them was replaced.
 //!
-//! A path that does not exist cannot be covered: see [`skillrun_supervisor::AbsentPaths`].
+//! A path that does not exist cannot be covered: see [`skillrun_supervisor::GuardedPaths`].
 
 use crate::error::{ConfineError, Step as _};
 use crate::handles::Handles;

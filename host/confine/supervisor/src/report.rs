@@ -41,13 +41,18 @@ pub struct End {
     pub enforcement: LimitEnforcement,
     /// Protected paths that did not exist before the run and appeared during it.
     pub appeared: Vec<Appeared>,
+    /// How often it wanted an internet socket and was refused one. Only known in namespaces, and only for
+    /// a program with a script.
+    pub refused_sockets: u64,
 }
 
-/// A protected path that did not exist when a program was started, and appeared later.
+/// A protected path at which something appeared while a program ran.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Appeared {
     /// Its path on the machine.
     pub path: Vec<u8>,
+    /// Whether something else was there when the program was started.
+    pub replaced: bool,
     /// What became of it.
     pub fate: Fate,
 }

@@ -52,12 +52,14 @@ enum OpenedPath {
     Other,
 }
 
-/// Answers the calls by which a program opens files.
+/// Answers the calls by which a program opens files, and refuses those that create internet sockets.
 pub(crate) struct OpenHandler {
     calls: OwnedFd,
     script: OwnedFd,
     paths: Vec<Vec<u8>>,
     passed: usize,
+    /// Calls that would create an internet socket.
+    sockets: u64,
 }
 
 impl OpenHandler {
@@ -88,6 +90,7 @@ impl OpenHandler {
             script,
             paths: paths.collect(),
             passed: 0,
+            sockets: 0,
         })
     }
 
@@ -99,8 +102,24 @@ impl OpenHandler {
         }
     }
 
+    /// Counts the program's sockets from now on, without those that `verify` attempted to create before it started.
+    pub(crate) fn begin(&mut self) {
+        self.sockets = 0;
+    }
+
+    /// Internet sockets that the program wanted.
+    pub(crate) fn refused_sockets(&self) -> u64 {
+        self.sockets
+    }
+
     fn answer(&mut self, call: &Call) {
         let calls = self.calls.as_fd();
+        if call.is_socket {
+            self.sockets += 1;
+            // Never continued: programs whose sockets are reported have no network.
+            let _ = sys::fail_call(calls, call, &Errno::PERM.into());
+            return;
+        }
         // A process that has exited takes no answer.
         let _ = match self.classify(call) {
             Ok(OpenedPath::Script) => match self.pass(call) {

@@ -170,7 +170,7 @@ fn install_filter(program: &[u8], flags: libc::c_ulong) -> io::Result<i64> {
     Ok(done)
 }
 
-/// A call that opens a file and waits for an answer.
+/// A call that opens a file or creates a socket, and waits for an answer.
 pub(crate) struct Call {
     id: u64,
     /// The thread that makes it.
@@ -178,6 +178,8 @@ pub(crate) struct Call {
     /// The address of the path.
     pub(crate) path: u64,
     flags: u64,
+    /// Whether it creates a socket. The other fields then mean nothing.
+    pub(crate) is_socket: bool,
 }
 
 /// Receives the next call. It is an error if its process has been killed.
@@ -198,6 +200,7 @@ pub(crate) fn next_call(calls: BorrowedFd<'_>) -> io::Result<Call> {
         process: call.pid,
         path: call.data.args[first],
         flags: call.data.args[first + 1],
+        is_socket: i64::from(call.data.nr) == libc::SYS_socket,
     })
 }
 

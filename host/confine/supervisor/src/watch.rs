@@ -4,18 +4,18 @@ use crate::cgroup::Cgroup;
 use crate::disk_writes::DiskWrites;
 use crate::error::{ConfineError, Step as _};
 use crate::inotify::CreationEvents;
-use crate::linux::Supervisor;
 use crate::lockdown;
 use crate::pipe::{Listener, Message};
 use crate::protected::ProtectedPaths;
 use crate::script::{self, OpenHandler};
+use crate::supervisor::Supervisor;
 use crate::sys::{self, Wait};
 use crate::tree::{self, BYTES_PER_FILE, Tree};
 use crate::walk;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use rustix::time::Timespec;
-use skillrun_supervisor::{AbsentPaths, Backend, Plan, Stopped, Usage};
+use skillrun_supervisor::{Backend, GuardedPaths, Plan, Stopped, Usage};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -77,7 +77,7 @@ enum Source {
     Opens,
     /// Every process that could open one has exited.
     NoOpens,
-    /// A name was created near a path that must stay absent.
+    /// A name was created near a guarded path.
     Creations,
 }
 
@@ -89,7 +89,7 @@ pub(crate) struct Watch<'a> {
     pid: i32,
     listener: Listener,
     protected: ProtectedPaths,
-    absent: &'a mut AbsentPaths,
+    guarded: &'a mut GuardedPaths,
     creations: Option<CreationEvents>,
     /// The scratch directory, if it is a directory of the machine.
     pub(crate) scratch: Option<OwnedFd>,
@@ -100,6 +100,8 @@ pub(crate) struct Watch<'a> {
     /// Why a handle that the program had to send is missing.
     missing: Option<ConfineError>,
     opens: Option<OpenHandler>,
+    /// Internet sockets that were refused to the program, as far as they are reported.
+    pub(crate) refused_sockets: u64,
     /// The program's own file systems in memory.
     in_memory: Vec<OwnedFd>,
     child_exits: OwnedFd,
@@ -123,9 +125,9 @@ impl<'a> Watch<'a> {
         process: Pid,
         listener: Listener,
         protected: ProtectedPaths,
-        absent: &'a mut AbsentPaths,
+        guarded: &'a mut GuardedPaths,
     ) -> Result<Self, ConfineError> {
-        let creations = CreationEvents::of(absent);
+        let creations = CreationEvents::of(guarded);
         Ok(Self {
             plan,
             supervisor,
@@ -133,13 +135,14 @@ impl<'a> Watch<'a> {
             pid: process.as_raw_pid(),
             listener,
             protected,
-            absent,
+            guarded,
             creations,
             scratch: None,
             from_program: None,
             script: None,
             missing: None,
             opens: None,
+            refused_sockets: 0,
             in_memory: Vec::new(),
             child_exits: sys::child_exit_events().step("watch the program")?,
             began: None,
@@ -194,7 +197,9 @@ impl<'a> Watch<'a> {
             });
             let wait = wait.saturating_duration_since(Instant::now());
             let ready = self.wait(wait, creations);
-            if ready.contains(&Source::Messages) {
+            // The message that the program starts precedes its first call, but may have arrived after its pipe was polled.
+            let may_start = ready.contains(&Source::Opens) && self.began.is_none();
+            if ready.contains(&Source::Messages) || may_start {
                 self.read_messages();
             }
             // The program sends its handles before it starts.
@@ -208,6 +213,7 @@ impl<'a> Watch<'a> {
                 && ready.contains(&Source::Opens)
             {
                 opens.serve();
+                self.refused_sockets = opens.refused_sockets();
             }
             if ready.contains(&Source::NoOpens) {
                 // No process is left that could open anything.
@@ -225,7 +231,7 @@ impl<'a> Watch<'a> {
             }
             if ready.contains(&Source::Creations)
                 && let Some(creations) = &mut self.creations
-                && creations.detect_appearance(self.absent)
+                && creations.detect_appearance(self.guarded)
             {
                 return self.end(EndReason::ProtectedAppeared);
             }
@@ -304,7 +310,10 @@ impl<'a> Watch<'a> {
     fn read_messages(&mut self) {
         while let Some(message) = self.listener.next() {
             match message {
-                Message::Starts => self.began = Some(Instant::now()),
+                Message::Starts => {
+                    self.began = Some(Instant::now());
+                    self.opens.iter_mut().for_each(OpenHandler::begin);
+                }
                 Message::Ended(status) => self.status = Some(status),
                 Message::OrphanWrites(bytes) => self.orphan_bytes = bytes,
                 Message::Failed { step, why } => self.error = Some(ConfineError { step, why }),
@@ -356,7 +365,7 @@ impl<'a> Watch<'a> {
         if self.protected.were_replaced() {
             return Some(EndReason::ProtectedReplaced);
         }
-        if self.absent.have_appeared() {
+        if self.guarded.have_appeared() {
             return Some(EndReason::ProtectedAppeared);
         }
         let own = rustix::process::getpid().as_raw_pid();
@@ -552,7 +561,7 @@ mod tests {
             environment: Vec::new(),
             directory: b"/".to_vec(),
             mounts: Vec::new(),
-            absent: Vec::new(),
+            guarded: Vec::new(),
             scratch: Scratch {
                 at: b"/tmp".to_vec(),
                 size: 1 << 20,
@@ -590,14 +599,14 @@ mod tests {
             .unwrap();
         let pid = Pid::from_child(&program);
         let (listener, reporter) = pipe().unwrap();
-        let mut absent = AbsentPaths::default();
+        let mut guarded = GuardedPaths::default();
         let watch = Watch::new(
             &supervisor,
             &plan,
             pid,
             listener,
             ProtectedPaths::default(),
-            &mut absent,
+            &mut guarded,
         );
         let mut watch = watch.unwrap();
         let (ours, theirs) = UnixStream::pair().unwrap();

@@ -1,94 +1,20 @@
-//! Questions to a person, and their answers.
+//! Questions to a person.
 
+use super::access::access;
+use super::answer::Answer;
+use super::group::Group;
 use super::store::LastApproval;
-use super::{Group, access};
-use crate::content::Content;
-use crate::error::Error;
+use crate::content::{Content, FileHashes};
 use crate::files::show;
 use crate::grant::Grant;
 use crate::plan::{Checked, Plan};
 use crate::skill::Skill;
-use serde::Serialize;
-use std::fmt;
-use std::str::FromStr;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::time::Duration;
 
-/// A person's answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Answer {
-    /// It may run.
-    YesOnce,
-    /// It may run, and so may everything that this skill runs in this session.
-    YesInSession,
-    /// It may not.
-    No,
-}
-
-impl Answer {
-    /// All answers, in the order in which they are offered.
-    pub const ALL: [Self; 3] = [Self::YesOnce, Self::YesInSession, Self::No];
-
-    /// Its name in questions, answers and the audit log.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::YesOnce => "yes_once",
-            Self::YesInSession => "yes_in_session",
-            Self::No => "no",
-        }
-    }
-}
-
-impl fmt::Display for Answer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
-    }
-}
-
-impl FromStr for Answer {
-    type Err = AnswerError;
-
-    fn from_str(text: &str) -> Result<Self, AnswerError> {
-        let found = Self::ALL.into_iter().find(|answer| answer.word() == text);
-        found.ok_or_else(|| AnswerError::NoSuchOption { option: show(text) })
-    }
-}
-
-/// Why an answer was not accepted. Nothing runs because of it.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum AnswerError {
-    /// There never was such a question, or it was closed long ago.
-    #[error("there is no question `{id}`")]
-    Unknown {
-        /// The id that was passed.
-        id: String,
-    },
-    /// Nobody answered in time, which counts as no.
-    #[error("question `{id}` has expired")]
-    Expired {
-        /// The id of the question.
-        id: String,
-    },
-    /// It was answered before.
-    #[error("question `{id}` is already answered")]
-    Answered {
-        /// The id of the question.
-        id: String,
-    },
-    /// It is not one of the options.
-    #[error("`{option}` is not an answer: use yes_once, yes_in_session or no")]
-    NoSuchOption {
-        /// The text that was passed.
-        option: String,
-    },
-    /// The answer could not be recorded, so nothing runs.
-    #[error(transparent)]
-    Host(#[from] Error),
-}
-
 /// A question to a person: may these scripts of a skill run, with these arguments and grants?
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
     /// Identifies the question in an answer.
     pub id: String,
@@ -123,10 +49,13 @@ pub struct Question {
     pub default: Answer,
     /// The time to answer.
     pub timeout_seconds: u64,
+    /// The enforcing policy that demands the answer, for messages. Then a front end must not answer by a flag.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enforced_by: Option<String>,
 }
 
 /// One script of a question.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AskedScript {
     /// Its path in the skill, or the name of a command.
     pub script: String,
@@ -141,7 +70,7 @@ pub struct AskedScript {
 }
 
 /// What changed since the last yes to a script.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     /// The time of that yes.
     pub since: String,
@@ -161,6 +90,33 @@ pub struct ChangedFile {
     pub path: String,
     /// `new`, `changed` or `removed`.
     pub how: &'static str,
+}
+
+impl<'de> Deserialize<'de> for ChangedFile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Fields {
+            path: String,
+            how: String,
+        }
+        let Fields { path, how } = Fields::deserialize(deserializer)?;
+        let mut known = ["new", "changed", "removed"].into_iter();
+        match known.find(|known| *known == how) {
+            Some(how) => Ok(Self { path, how }),
+            None => Err(D::Error::custom(format!(
+                "unknown kind of change `{}`",
+                show(&how)
+            ))),
+        }
+    }
+}
+
+/// A question in a store, with the fields that its JSON for front ends leaves out.
+#[derive(Serialize, Deserialize)]
+struct StoredQuestion<Q> {
+    question: Q,
+    shadowed: Vec<String>,
+    sources: Option<(String, String)>,
 }
 
 impl Question {
@@ -204,7 +160,7 @@ impl Question {
                 .unwrap_or_default(),
             description: of_skill(|skill| skill.description().to_owned()).unwrap_or_default(),
             scripts: group.iter().map(script).collect(),
-            workspace: first.workspace_path(),
+            workspace: first.workspace_text(),
             grants,
             content_hash: content_hash.to_owned(),
             change,
@@ -212,7 +168,31 @@ impl Question {
             options: Answer::ALL,
             default: Answer::No,
             timeout_seconds: timeout.as_secs(),
+            enforced_by: group.first.approval_by.clone(),
         }
+    }
+
+    /// The text for a store.
+    pub(super) fn to_text(&self) -> String {
+        let shadowed = self.shadowed.iter();
+        let stored = StoredQuestion {
+            question: self,
+            shadowed: shadowed.map(|path| path.display().to_string()).collect(),
+            sources: self.change.as_ref().and_then(|one| one.sources.clone()),
+        };
+        // Texts and numbers always have a JSON form.
+        serde_json::to_string(&stored).unwrap_or_default()
+    }
+
+    /// The question of such a text.
+    pub(super) fn from_text(text: &str) -> Option<Self> {
+        let stored: StoredQuestion<Self> = serde_json::from_str(text).ok()?;
+        let mut question = stored.question;
+        question.shadowed = stored.shadowed.into_iter().map(Into::into).collect();
+        if let Some(change) = &mut question.change {
+            change.sources = stored.sources;
+        }
+        Some(question)
     }
 }
 
@@ -223,7 +203,8 @@ impl Change {
             .source()
             .and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());
         let grants = access(plan).into_iter();
-        let files = content.files().changes_since(&last.files).into_iter();
+        let last_files: FileHashes = serde_json::from_str(&last.files).unwrap_or_default();
+        let files = content.files().changes_since(&last_files).into_iter();
         Self {
             since: last.time,
             files: files.map(|(path, how)| ChangedFile { path, how }).collect(),

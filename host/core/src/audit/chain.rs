@@ -328,13 +328,18 @@ impl Head {
         (self.newest.seq > 0).then_some(self.newest.hash)
     }
 
-    /// Reads the head from its file.
-    pub(super) fn read(file: &File) -> io::Result<StoredHead> {
+    /// Reads the head from its file, at most `length` bytes of it.
+    pub(super) fn read(file: &File, length: u64) -> io::Result<StoredHead> {
         // One byte more than the maximum, to detect a longer file.
         let mut bytes = [0; MAX_HEAD_BYTES + 1];
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        let length = length.min(bytes.len());
         let mut read = 0;
-        while let n @ 1.. = file.read_at(&mut bytes[read..], read as u64)? {
-            read += n;
+        while read < length {
+            match file.read_at(&mut bytes[read..length], read as u64)? {
+                0 => break,
+                n => read += n,
+            }
         }
         Ok(match Self::parse(&bytes[..read]) {
             Some(head) => StoredHead::Valid(head),

@@ -1,10 +1,14 @@
 //! The fields of a line, except its position in the chain.
 
 use super::chain::{LineHash, NewHead};
+use crate::approver::Approver;
+use crate::clock;
 use crate::grant::Grant;
-use crate::outcome::{Isolation, Outcome, Status};
+use crate::outcome::{Denial, Isolation, Outcome, Status};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::io;
+use std::time::SystemTime;
 
 /// Maximum characters of the arguments.
 const ARGUMENT_CHARS: usize = 256;
@@ -12,6 +16,8 @@ const ARGUMENT_CHARS: usize = 256;
 const NAME_CHARS: usize = 1024;
 /// Maximum characters of a reason, which may repeat such names.
 const REASON_CHARS: usize = 4096;
+/// Denials in a line; the outcome may have more.
+const MAX_DENIALS: usize = 16;
 /// The version of the line format.
 const VERSION: u8 = 1;
 
@@ -69,8 +75,14 @@ pub(crate) struct Event<'a> {
     head: Option<NewHead>,
     #[serde(flatten)]
     answered: Option<Answered<'a>>,
+    /// Who answered the question, or typed the request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    approver: Option<&'a Approver>,
     #[serde(flatten)]
     result: Option<RunResult<'a>>,
+    /// What the operator says about the tenant. An object of its own, so that none of its keys replaces one of ours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fields: Option<&'a BTreeMap<String, String>>,
 }
 
 /// A question and the answer that a person gave.
@@ -94,6 +106,7 @@ struct RunResult<'a> {
     stderr_bytes: u64,
     stdout_truncated: bool,
     stderr_truncated: bool,
+    denied: &'a [Denial],
     warnings: &'a [String],
 }
 
@@ -111,6 +124,8 @@ pub(crate) struct RunInfo<'a> {
     pub(crate) script_hash: Option<&'a str>,
     pub(crate) args: &'a [String],
     pub(crate) grants: &'a [Grant],
+    /// The audit fields of the tenant.
+    pub(crate) fields: Option<&'a BTreeMap<String, String>>,
 }
 
 impl<'a> Event<'a> {
@@ -131,7 +146,9 @@ impl<'a> Event<'a> {
             reason: None,
             head: None,
             answered: None,
+            approver: None,
             result: None,
+            fields: run.fields.filter(|fields| !fields.is_empty()),
         }
     }
 
@@ -157,15 +174,38 @@ impl<'a> Event<'a> {
         }
     }
 
-    pub(crate) fn approved(run: RunInfo<'a>, answered: Answered<'a>) -> Self {
+    /// The same, because a person did not say yes, or because the skill changed.
+    pub(crate) fn refused_answer(
+        run: RunInfo<'a>,
+        reason: &str,
+        answered: Answered<'a>,
+        approver: &'a Approver,
+    ) -> Self {
         Self {
             answered: Some(answered),
+            approver: Some(approver),
+            ..Self::refused(run, reason)
+        }
+    }
+
+    pub(crate) fn approved(
+        run: RunInfo<'a>,
+        answered: Answered<'a>,
+        approver: &'a Approver,
+    ) -> Self {
+        Self {
+            answered: Some(answered),
+            approver: Some(approver),
             ..Self::new(EventKind::Approved, run)
         }
     }
 
-    pub(crate) fn started(run: RunInfo<'a>) -> Self {
-        Self::new(EventKind::Started, run)
+    /// `approver` is who typed the request, if somebody did. Who answered a question is in the line before.
+    pub(crate) fn started(run: RunInfo<'a>, approver: Option<&'a Approver>) -> Self {
+        Self {
+            approver,
+            ..Self::new(EventKind::Started, run)
+        }
     }
 
     pub(crate) fn aborted(run: RunInfo<'a>) -> Self {
@@ -191,6 +231,7 @@ impl<'a> Event<'a> {
             stderr_bytes: outcome.stderr_bytes,
             stdout_truncated: outcome.stdout_truncated,
             stderr_truncated: outcome.stderr_truncated,
+            denied: &outcome.denied[..outcome.denied.len().min(MAX_DENIALS)],
             warnings: &outcome.warnings,
         };
         Self {
@@ -198,6 +239,12 @@ impl<'a> Event<'a> {
             result: Some(result),
             ..Self::new(EventKind::Finished, run)
         }
+    }
+
+    /// The same at another time than now.
+    pub(super) fn at(mut self, time: SystemTime) -> Self {
+        self.time = clock::text(time);
+        self
     }
 
     /// The fields, owned and ready to be written by another thread.

@@ -2,7 +2,8 @@
 //!
 //! For `audit.jsonl` these are `audit.head`, `audit.lock` and the parts `audit-<number of the first line>.jsonl`.
 
-use crate::ownership::{Ownership, other_writer};
+use crate::ownership::{Ownership, other_writer_than};
+use rustix::process::geteuid;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
@@ -155,18 +156,18 @@ fn open_own(options: &mut OpenOptions, path: &Path, mode: u32) -> io::Result<Fil
         }
         _ => error,
     })?;
-    match why_not_own(&Ownership::of(&file)?) {
+    match why_not_own(geteuid().as_raw(), &Ownership::of(&file)?) {
         Some(why) => Err(io::Error::other(why)),
         None => Ok(file),
     }
 }
 
-/// Why a file is not a regular one that only we can write, by this name only.
-fn why_not_own(found: &Ownership) -> Option<String> {
+/// Why a file is not a regular one that only user `own` can write, by this name only.
+fn why_not_own(own: u32, found: &Ownership) -> Option<String> {
     let meta = found.metadata();
     if !meta.is_file() {
         Some("it is not a regular file".to_owned())
-    } else if let Some(other) = other_writer(found) {
+    } else if let Some(other) = other_writer_than(own, found) {
         Some(format!("it {other}"))
     } else if meta.nlink() > 1 {
         Some("it has more than one hard link".to_owned())
@@ -183,7 +184,14 @@ fn why_not_own(found: &Ownership) -> Option<String> {
 pub(super) struct KeptFile {
     path: PathBuf,
     open: fn(&Path) -> io::Result<File>,
-    kept: Option<(File, FileId)>,
+    kept: Option<Kept>,
+}
+
+struct Kept {
+    file: File,
+    id: FileId,
+    /// The user that opened it.
+    own: u32,
 }
 
 /// The device and the inode. The kernel does not give them to another file while this one is open.
@@ -217,10 +225,11 @@ impl KeptFile {
             None => {
                 let file = (self.open)(&self.path)?;
                 let id = id(&file.metadata()?);
-                (file, id)
+                let own = geteuid().as_raw();
+                Kept { file, id, own }
             }
         };
-        Ok(&self.kept.insert(kept).0)
+        Ok(&self.kept.insert(kept).file)
     }
 
     /// Whether the path still names the open file, and the file is still ours.
@@ -230,11 +239,19 @@ impl KeptFile {
 
     /// The length of the open file, if [`KeptFile::is_current`].
     fn length(&self) -> Option<u64> {
-        let (file, kept) = self.kept.as_ref()?;
+        let Kept {
+            file,
+            id: kept,
+            own,
+        } = self.kept.as_ref()?;
         // Like `O_NOFOLLOW`: a link is another file.
         let meta = self.path.symlink_metadata().ok()?;
-        let own = Ownership::of(file).ok()?;
-        (id(&meta) == *kept && why_not_own(&own).is_none()).then_some(meta.len())
+        if id(&meta) != *kept {
+            return None;
+        }
+        let length = meta.len();
+        let found = Ownership::known(file, meta);
+        why_not_own(*own, &found).is_none().then_some(length)
     }
 
     pub(super) fn close(&mut self) {

@@ -7,7 +7,9 @@
 //! appends it, and the head records its last line as the newest. A system call costs more than everything else that is
 //! done for a line, so a group of 32 costs little more than a line. A killed writer leaves whole lines of the group and
 //! at most one that was cut short (see `recover`). If a group cannot be written, it is removed again and its lines are
-//! written one by one, so that a line fails only for its own reason, and an error means that its line is not in the log.
+//! written one by one, so that a line fails only for its own reason. If it cannot be removed either, its whole lines stay:
+//! the next writer accepts them, so they count as written. So an error means that the line is not in the log, unless
+//! not even the length of the file can be read.
 //!
 //! The files stay open from one batch to the next, and are checked before each (see [`KeptFile`]). Opening them for each
 //! line took half of the time of a line. They are closed when nothing is written for a while: the space of a log that
@@ -91,7 +93,6 @@ impl LogFile {
                 return Ok(is_locked.then(|| Locked {
                     files: self,
                     chain: None,
-                    has_leftover: false,
                 }));
             }
             self.lock.close();
@@ -111,8 +112,6 @@ pub(super) struct Locked<'a> {
     files: &'a mut LogFile,
     /// Where the log ends; `None` if that has to be read first.
     chain: Option<Chain>,
-    /// Whether a group failed and could not be removed.
-    has_leftover: bool,
 }
 
 impl Drop for Locked<'_> {
@@ -158,6 +157,8 @@ struct Group {
 struct Failed {
     lines: usize,
     error: io::Error,
+    /// How many of them are in the log nevertheless, if they could not be removed again.
+    left: Option<usize>,
 }
 
 impl Locked<'_> {
@@ -168,16 +169,15 @@ impl Locked<'_> {
             let rest = &lines[results.len()..];
             match self.append_group(rest) {
                 Ok(count) => results.extend((0..count).map(|_| Ok(()))),
-                Err(failed) if failed.lines == 1 => results.push(Err(failed.error)),
-                // A line that could not be removed again would be in the log twice.
-                Err(failed) if std::mem::take(&mut self.has_leftover) => {
-                    results.extend((0..failed.lines).map(|_| Err(same(&failed.error))));
+                // Whoever wrote the lines once more would have some of them in the log twice.
+                Err(failed) if failed.lines == 1 || failed.left.is_some() => {
+                    results.extend((0..failed.lines).map(|line| failed.result(line)));
                 }
                 Err(failed) => {
                     let each = rest[..failed.lines].iter().map(std::slice::from_ref);
                     results.extend(each.map(|line| match self.append_group(line) {
                         Ok(_) => Ok(()),
-                        Err(failed) => Err(failed.error),
+                        Err(failed) => failed.result(0),
                     }));
                 }
             }
@@ -188,7 +188,11 @@ impl Locked<'_> {
 
     /// Appends as many of the first lines as fit into a group; returns how many.
     fn append_group(&mut self, lines: &[NewLine<'_>]) -> Result<usize, Failed> {
-        let one = |error| Failed { lines: 1, error };
+        let one = |error| Failed {
+            lines: 1,
+            error,
+            left: None,
+        };
         let Some(first) = lines.first() else {
             return Ok(0);
         };
@@ -209,10 +213,7 @@ impl Locked<'_> {
             }
         }
         let lines = group.pending.len();
-        match self.commit(head, group) {
-            Ok(()) => Ok(lines),
-            Err(error) => Err(Failed { lines, error }),
-        }
+        self.commit(head, group).map(|()| lines)
     }
 
     /// Reads where the log ends, if that is not known. Rotates the file if it has `rotate_at` bytes or more, and records
@@ -235,7 +236,8 @@ impl Locked<'_> {
         if let Some(why) = new_head {
             let mut group = Group::default();
             group.push(&head, &Event::new_head(why).fields()?)?;
-            self.commit(head, group)?;
+            // If this line stays in the log after an error, the next writer writes another.
+            self.commit(head, group).map_err(|failed| failed.error)?;
             return self.prepare(u64::MAX);
         }
         Ok(head)
@@ -244,7 +246,7 @@ impl Locked<'_> {
     fn read_chain(&mut self) -> io::Result<Chain> {
         let (log, length) = self.files.log.current()?;
         let (head_file, head_length) = self.files.head.current()?;
-        let stored = Head::read(head_file)?;
+        let stored = Head::read(head_file, head_length)?;
         let (head, new_head) = current_head(&self.files.path, log, length, stored)?;
         let form = match head_length > HEAD_BYTES as u64 {
             true => Form::Long,
@@ -257,11 +259,13 @@ impl Locked<'_> {
         })
     }
 
-    /// Appends a group after `head`, and updates the head. After an error the group is not in the log, and where the log
-    /// ends has to be read again.
-    fn commit(&mut self, head: Head, group: Group) -> io::Result<()> {
+    /// Appends a group after `head`, and updates the head. After an error, where the log ends has to be read again.
+    fn commit(&mut self, head: Head, group: Group) -> Result<(), Failed> {
+        let lines = group.pending.len();
+        let failed = |error, left| Failed { lines, error, left };
         let (Some(mut chain), Some(newest)) = (self.chain.take(), group.newest) else {
-            return Err(io::Error::other("there is nothing to append"));
+            let error = io::Error::other("there is nothing to append");
+            return Err(failed(error, None));
         };
         if group.pending.len() > 1 {
             chain.form = Form::Long;
@@ -288,20 +292,34 @@ impl Locked<'_> {
             };
             if let Err(error) = self.write_head(&pending, chain.form) {
                 self.restore_head(before);
-                return Err(error);
+                return Err(failed(error, None));
             }
         }
         let appended = self.write_log(&group.text);
         if let Err(error) = appended.and_then(|()| self.write_head(&chain.head, chain.form)) {
             // Remove what fitted on the disk. If that fails, the next writer ends the last line and accepts it.
-            match self.truncate_log(before.head.length) {
-                Ok(()) => self.restore_head(before),
-                Err(_) => self.has_leftover = true,
-            }
-            return Err(error);
+            let start = before.head.length;
+            let left = match self.truncate_log(start) {
+                Ok(()) => {
+                    self.restore_head(before);
+                    None
+                }
+                Err(_) => Some(self.whole_lines(start, &group.text)),
+            };
+            return Err(failed(error, left));
         }
         self.chain = Some(chain);
         Ok(())
+    }
+
+    /// How many lines of a group that begins at `start` are in the log; the last one may lack its newline.
+    fn whole_lines(&mut self, start: u64, text: &[u8]) -> usize {
+        let log = self.files.log.kept_or_opened();
+        let length = log.and_then(|log| Ok(log.metadata()?.len()));
+        let written = length.unwrap_or(start).saturating_sub(start);
+        let newlines = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+        let ends = newlines.map(|(end, _)| end as u64);
+        ends.take_while(|end| *end <= written).count()
     }
 
     /// Writes the head as it was before a group that was not appended.
@@ -351,6 +369,16 @@ impl Locked<'_> {
         #[cfg(test)]
         self.files.fail(Write::Truncate)?;
         self.files.log.kept_or_opened()?.set_len(length)
+    }
+}
+
+impl Failed {
+    /// The result for one of the lines, by its place.
+    fn result(&self, line: usize) -> io::Result<()> {
+        match self.left.is_some_and(|left| line < left) {
+            true => Ok(()),
+            false => Err(same(&self.error)),
+        }
     }
 }
 

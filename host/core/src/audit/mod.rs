@@ -4,8 +4,9 @@
 //! hash of the line before it, so that [`AuditFiles::verify`] detects later changes. A signature would need
 //! a key that the same user can read; a hash stored elsewhere achieves as much and is simpler.
 //!
-//! Callers hand a line over to the thread of the log (`writer`) and wait for the result. The thread appends
-//! what was handed over together, under the lock that processes share (`log`).
+//! Callers hand a line over to the thread of the log (`writer`) and wait for the result; a caller that may block takes the
+//! turn of that thread if it is idle. What was handed over together is appended together, under the lock that processes
+//! share (`log`).
 
 mod chain;
 mod event;
@@ -26,11 +27,16 @@ pub use query::{AuditFilter, AuditTime, AuditTimeError};
 pub use read::{AuditFiles, AuditLine};
 pub use report::{AuditFinding, AuditFindingKind, Verification, VerifiedFile};
 
+use crate::clock::Clock;
 use crate::error::Error;
+use event::Fields;
 use std::io;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::sync::Arc;
-use writer::Writer;
+use std::task::{Context, Poll, ready};
+use writer::{Receipt, Writer};
 
 /// A file of this size has some hundred thousand lines: it is still quick to search, and rotation stays rare.
 const ROTATE_AT: u64 = 64 << 20;
@@ -40,7 +46,28 @@ const ROTATE_AT: u64 = 64 << 20;
 pub struct AuditLog {
     path: Option<PathBuf>,
     rotate_at: u64,
+    /// Another clock than that of this machine.
+    clock: Option<Arc<dyn Clock>>,
     writer: Arc<Writer>,
+}
+
+/// Receives the lines of a log, instead of a file. A function that takes a line is one too.
+pub trait AuditSink: Send + Sync {
+    /// Writes one line, including its newline. Lines come one after the other, on a thread of their own, so this may
+    /// block. If it fails, the line is not part of the chain and nothing runs because of it. It cannot write to the log
+    /// itself.
+    fn write(&self, line: &[u8]) -> io::Result<()>;
+
+    /// Fails if a line could not be written now: then a request is refused before anybody is asked.
+    fn check(&self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<F: Fn(&[u8]) -> io::Result<()> + Send + Sync> AuditSink for F {
+    fn write(&self, line: &[u8]) -> io::Result<()> {
+        self(line)
+    }
 }
 
 impl std::fmt::Debug for AuditLog {
@@ -60,7 +87,7 @@ impl AuditLog {
     /// file that belongs to this user (or root) and that no other user can write. A link or a device is an
     /// error, and nothing runs.
     ///
-    /// One thread of the process writes the file, for all logs of the same path. Dropping the last of them
+    /// Only one thread of the process writes the file at a time, for all logs of the same path. Dropping the last of them
     /// waits until everything is written.
     pub fn file(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
@@ -68,6 +95,7 @@ impl AuditLog {
             writer: Writer::for_file(&path),
             path: Some(path),
             rotate_at: ROTATE_AT,
+            clock: None,
         }
     }
 
@@ -77,15 +105,24 @@ impl AuditLog {
         self
     }
 
-    /// A log that passes each line, including its newline, to `write`, one after the other, on a thread of its own.
-    /// `write` cannot write to the log itself.
-    ///
-    /// The chain begins with this value; its clones continue it.
+    /// The same log with another clock than that of this machine.
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+
+    /// A log that passes each line, including its newline, to `write`: see [`AuditLog::to`].
     pub fn sink(write: impl Fn(&[u8]) -> io::Result<()> + Send + Sync + 'static) -> Self {
+        Self::to(write)
+    }
+
+    /// A log that writes to a sink. The chain begins with this value; its clones continue it.
+    pub fn to(sink: impl AuditSink + 'static) -> Self {
         Self {
             path: None,
             rotate_at: ROTATE_AT,
-            writer: Writer::for_sink(Box::new(write)),
+            clock: None,
+            writer: Writer::for_sink(Arc::new(sink)),
         }
     }
 
@@ -104,31 +141,48 @@ impl AuditLog {
         paths
     }
 
+    /// The lines that match a filter, the oldest first. It may block for the file system.
+    pub(crate) fn lines(&self, filter: &AuditFilter) -> Result<Vec<AuditLine<'static>>, Error> {
+        let Some(path) = self.path() else {
+            let path = "-".into();
+            let source = io::Error::other("its lines are where its sink has written them");
+            return Err(Error::AuditRead { path, source });
+        };
+        let mut all = Vec::new();
+        AuditFiles::of(path).read(filter, |line| {
+            all.push(line.to_owned());
+            ControlFlow::Continue(())
+        })?;
+        Ok(all)
+    }
+
     /// Fails if a line cannot be written now. It may block for the file system.
     pub(crate) fn check_writable(&self) -> Result<(), Error> {
         let checked = self.writer.check();
         checked.map_err(|source| self.failed(source))
     }
 
-    /// Writes a line; returns when it is written. If the future is dropped before that, the line may be written or not.
-    pub(crate) async fn write(&self, event: Event<'_>) -> Result<(), Error> {
-        let written = match event.fields() {
-            Ok(fields) => self.writer.write(fields, self.rotate_at).await,
-            Err(error) => Err(error),
-        };
-        written.map_err(|source| self.failed(source))
+    /// Queues a line before it returns; the future returns when the line is written. If it is dropped before that, the
+    /// line may be written or not.
+    pub(crate) fn write(&self, event: Event<'_>) -> Written {
+        let fields = self.fields(event);
+        let queued = fields.and_then(|fields| self.writer.write(fields, self.rotate_at));
+        Written {
+            queued: queued.map_err(Some),
+            log: self.clone(),
+        }
     }
 
     /// Like [`AuditLog::write`], for callers that may block.
     pub(crate) fn write_blocking(&self, event: Event<'_>) -> Result<(), Error> {
-        let fields = event.fields();
+        let fields = self.fields(event);
         let written = fields.and_then(|fields| self.writer.write_blocking(fields, self.rotate_at));
         written.map_err(|source| self.failed(source))
     }
 
     /// Writes a line after all that were handed over before, without waiting for it. An error cannot be reported.
     pub(crate) fn post(&self, event: Event<'_>) {
-        if let Ok(fields) = event.fields() {
+        if let Ok(fields) = self.fields(event) {
             self.writer.post(fields, self.rotate_at);
         }
     }
@@ -143,9 +197,44 @@ impl AuditLog {
         self.writer.flush_blocking();
     }
 
+    fn fields(&self, event: Event<'_>) -> io::Result<Fields> {
+        match &self.clock {
+            Some(clock) => event.at(clock.now()).fields(),
+            None => event.fields(),
+        }
+    }
+
     fn failed(&self, source: io::Error) -> Error {
         let path = self.path().unwrap_or(Path::new("-")).to_owned();
         Error::Audit { path, source }
+    }
+}
+
+/// A line that is queued, or the error if it could not be.
+pub(crate) struct Written {
+    queued: Result<Receipt, Option<io::Error>>,
+    log: AuditLog,
+}
+
+impl Written {
+    /// Writes the line on this thread, which may block, if nobody else writes to the log at this moment. The result is that
+    /// of the future.
+    pub(crate) fn write_now(&mut self) {
+        if let Ok(receipt) = &mut self.queued {
+            receipt.write_now();
+        }
+    }
+}
+
+impl Future for Written {
+    type Output = Result<(), Error>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let result = match &mut self.queued {
+            Ok(receipt) => ready!(Pin::new(receipt).poll(cx)),
+            Err(error) => error.take().map_or(Ok(()), Err),
+        };
+        Poll::Ready(result.map_err(|source| self.log.failed(source)))
     }
 }
 

@@ -1,6 +1,5 @@
 //! Filters for the lines of a log.
 
-use super::read::AuditLine;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use std::path::Path;
@@ -30,33 +29,9 @@ pub struct AuditFilter {
 }
 
 impl AuditFilter {
-    pub(super) fn matches(&self, line: &AuditLine<'_>) -> bool {
-        let text = |name| line.field(name).as_str().unwrap_or_default();
-        let is = |wanted: &Option<String>, name| {
-            let mut wanted = wanted.iter();
-            wanted.all(|wanted| text(name) == wanted)
-        };
-        // Lines of earlier versions use the second name.
-        let is_either = |wanted: &Option<String>, name, earlier| match line.field(name).is_null() {
-            true => is(wanted, earlier),
-            false => is(wanted, name),
-        };
-        is(&self.skill, "skill")
-            && is(&self.status, "status")
-            && is(&self.event, "event")
-            && is_either(&self.tenant, "tenant", "world")
-            && is_either(&self.session, "session", "chat")
-            && self.run.iter().all(|run| text("run_id").starts_with(run))
-            && self
-                .script
-                .iter()
-                .all(|name| is_script(name, text("script")))
-            && self.in_time(text("time"))
-    }
-
     /// Whether the time of a line is in the range. Each line is compared, because the clock may have jumped between
     /// two lines.
-    fn in_time(&self, time: &str) -> bool {
+    pub(super) fn in_time(&self, time: &str) -> bool {
         if self.since.is_none() && self.until.is_none() {
             return true;
         }
@@ -68,7 +43,8 @@ impl AuditFilter {
     }
 }
 
-fn is_script(name: &str, script: &str) -> bool {
+/// Whether a filter names this script.
+pub(super) fn is_script(name: &str, script: &str) -> bool {
     let path = Path::new(script);
     let is = |part: Option<&std::ffi::OsStr>| part.is_some_and(|part| part == name);
     script == name || is(path.file_name()) || is(path.file_stem())

@@ -4,15 +4,17 @@ use super::chain::{Head, Position, StoredHead};
 use super::files::{head_of, lock_of, open_read, parts_of};
 use super::lines::{Line, Lines};
 use super::log::{lock_deadline, wait_for_lock};
-use super::query::AuditFilter;
+use super::query::{AuditFilter, is_script};
 use crate::error::Error;
 use rustix::fs::FlockOperation;
+use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek as _};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// The files of an audit log, for reading.
+/// The files of an audit log, for reading. Reading them blocks: call it from a blocking thread, or
+/// [`Host::audit`](crate::Host::audit).
 #[derive(Debug, Clone)]
 pub struct AuditFiles(Source);
 
@@ -23,21 +25,55 @@ enum Source {
 }
 
 /// One line of an audit log.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct AuditLine<'a> {
-    json: &'a str,
+    json: Cow<'a, str>,
     value: serde_json::Value,
 }
 
 impl AuditLine<'_> {
     /// The line as it is in the log, without its newline.
     pub fn json(&self) -> &str {
-        self.json
+        &self.json
+    }
+
+    /// The same line, on its own.
+    pub(super) fn to_owned(&self) -> AuditLine<'static> {
+        AuditLine {
+            json: Cow::Owned(self.json.to_string()),
+            value: self.value.clone(),
+        }
     }
 
     /// A field of the line; null if it has no field of this name.
     pub fn field(&self, name: &str) -> &serde_json::Value {
         &self.value[name]
+    }
+}
+
+impl AuditFilter {
+    fn matches(&self, line: &AuditLine<'_>) -> bool {
+        let text = |name| line.field(name).as_str().unwrap_or_default();
+        let is = |wanted: &Option<String>, name| {
+            let mut wanted = wanted.iter();
+            wanted.all(|wanted| text(name) == wanted)
+        };
+        // Lines of earlier versions use the second name.
+        let is_either = |wanted: &Option<String>, name, earlier| match line.field(name).is_null() {
+            true => is(wanted, earlier),
+            false => is(wanted, name),
+        };
+        is(&self.skill, "skill")
+            && is(&self.status, "status")
+            && is(&self.event, "event")
+            && is_either(&self.tenant, "tenant", "world")
+            && is_either(&self.session, "session", "chat")
+            && self.run.iter().all(|run| text("run_id").starts_with(run))
+            && self
+                .script
+                .iter()
+                .all(|name| is_script(name, text("script")))
+            && self.in_time(text("time"))
     }
 }
 
@@ -64,6 +100,7 @@ impl AuditFiles {
             let text = line.bytes.and_then(|bytes| std::str::from_utf8(bytes).ok());
             let parsed = text.and_then(|json| {
                 let value: serde_json::Value = serde_json::from_str(json).ok()?;
+                let json = Cow::Borrowed(json);
                 value.is_object().then_some(AuditLine { json, value })
             });
             match parsed {
@@ -104,7 +141,8 @@ impl AuditFiles {
             locked = lock;
             match open_read(path) {
                 Ok(file) => {
-                    head = Head::read(&file).map_err(|source| read_error(path, source))?;
+                    head =
+                        Head::read(&file, u64::MAX).map_err(|source| read_error(path, source))?;
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(source) => return Err(read_error(path, source)),

@@ -323,7 +323,7 @@ fn an_incomplete_line_that_is_not_pending_is_foreign() {
 }
 
 fn head_in(path: &Path) -> Head {
-    match Head::read(&fs::File::open(path).unwrap()).unwrap() {
+    match Head::read(&fs::File::open(path).unwrap(), u64::MAX).unwrap() {
         StoredHead::Valid(head) => head,
         other => panic!("{other:?}"),
     }

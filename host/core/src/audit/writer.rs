@@ -5,15 +5,19 @@
 //! never wait for the lock of each other, and the more of them there are, the less a line costs. All [`AuditLog`]s of one
 //! path share a thread. Other processes share the log through its lock, and only this thread waits for them.
 //!
-//! Rejected: a mutex around the file, because an async caller would block its thread; a task of an async runtime,
-//! because there may be none, or one that has stopped; and a turn for each caller to write what others handed over, because
-//! then an async caller would write to files.
+//! A caller whose thread may block writes what was handed over itself, if nobody else does at that moment
+//! ([`Receipt::write_now`]). That saves waking the thread of the log and being woken by it, which takes longer than to
+//! write a line.
+//!
+//! Rejected: a mutex around the file, because an async caller would block its thread; and a task of an async runtime,
+//! because there may be none, or one that has stopped.
 //!
 //! The thread starts with the first line. It does not keep the process alive: a process that ends without dropping its
 //! last [`AuditLog`] calls [`Writer::flush`], or loses the lines that nobody waited for.
 //!
 //! [`AuditLog`]: super::AuditLog
 
+use super::AuditSink;
 use super::chain::{Head, LineHash, Link};
 use super::event::Fields;
 use super::lines::MAX_LINE_BYTES;
@@ -22,7 +26,9 @@ use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError, Weak, mpsc};
+use std::pin::Pin;
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError, TryLockError, Weak, mpsc};
+use std::task::{Context, Poll};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
@@ -35,18 +41,21 @@ const MAX_BATCH: usize = 1024;
 /// How long files stay open without being used. A busy host writes more often than that.
 const KEEP_OPEN: Duration = Duration::from_secs(1);
 
-pub(super) type Sink = dyn Fn(&[u8]) -> io::Result<()> + Send + Sync;
-
 /// Where lines are written.
 enum Target {
     File(LogFile),
-    Sink { write: Box<Sink>, head: Head },
+    Sink {
+        sink: Arc<dyn AuditSink>,
+        head: Head,
+    },
 }
 
 /// Writes the lines of one log. Dropping it waits until everything that was handed over is written.
 pub(super) struct Writer {
     /// The path of the log, if it is a file.
     path: Option<PathBuf>,
+    /// The sink, if it is none.
+    sink: Option<Arc<dyn AuditSink>>,
     shared: Arc<Shared>,
     #[cfg(test)]
     pub(super) faults: super::log::Faults,
@@ -59,8 +68,10 @@ struct Shared {
     changed: Condvar,
     /// Everything that was queued is done.
     is_done: Condvar,
-    /// Only the thread uses it. It is here so that the next thread can continue after a panic.
+    /// Whoever locks it writes what is queued. Nobody waits for it but the thread.
     target: Mutex<Target>,
+    /// When a line was last written.
+    written: Mutex<Option<Instant>>,
 }
 
 #[derive(Default)]
@@ -73,6 +84,8 @@ struct Queue {
     is_waiting: bool,
     /// Whether the thread works on what it took from the queue.
     is_busy: bool,
+    /// Whether files may be open, which the thread closes when they are not used any more.
+    is_open: bool,
     is_closed: bool,
 }
 
@@ -132,10 +145,10 @@ impl Writer {
         Self::new(Some(path.clone()), Target::File(LogFile::new(path)))
     }
 
-    /// A writer that passes each line to a function.
-    pub(super) fn for_sink(write: Box<Sink>) -> Arc<Self> {
+    /// A writer that passes each line to a sink.
+    pub(super) fn for_sink(sink: Arc<dyn AuditSink>) -> Arc<Self> {
         let head = Head::empty();
-        Self::new(None, Target::Sink { write, head })
+        Self::new(None, Target::Sink { sink, head })
     }
 
     fn new(path: Option<PathBuf>, target: Target) -> Arc<Self> {
@@ -144,36 +157,45 @@ impl Writer {
             Target::File(log) => log.faults.clone(),
             Target::Sink { .. } => super::log::Faults::default(),
         };
+        let sink = match &target {
+            Target::File(_) => None,
+            Target::Sink { sink, .. } => Some(Arc::clone(sink)),
+        };
         let shared = Arc::new(Shared {
             queue: Mutex::default(),
             changed: Condvar::new(),
             is_done: Condvar::new(),
             target: Mutex::new(target),
+            written: Mutex::default(),
         });
         Arc::new(Self {
             path,
+            sink,
             shared,
             #[cfg(test)]
             faults,
         })
     }
 
-    /// Writes a line; returns when it is written.
-    pub(super) async fn write(&self, fields: Fields, rotate_at: u64) -> io::Result<()> {
+    /// Queues a line.
+    pub(super) fn write(&self, fields: Fields, rotate_at: u64) -> io::Result<Receipt> {
         let (reply, result) = oneshot::channel();
-        self.queue_line(fields, rotate_at, Reply::Async(reply))?;
-        received(result.await)
+        self.queue_line(fields, rotate_at, Reply::Async(reply), Wake::Later)?;
+        Ok(Receipt {
+            result,
+            shared: Some(Arc::clone(&self.shared)),
+        })
     }
 
     /// Like [`Writer::write`], for callers that may block.
     pub(super) fn write_blocking(&self, fields: Fields, rotate_at: u64) -> io::Result<()> {
-        self.blocking(|reply| self.queue_line(fields, rotate_at, reply))
+        self.blocking(|reply| self.queue_line(fields, rotate_at, reply, Wake::Now))
     }
 
     /// Writes a line later. An error is not reported.
     pub(super) fn post(&self, fields: Fields, rotate_at: u64) {
         // Without a thread there is nobody who could be told.
-        let _ = self.queue_line(fields, rotate_at, Reply::Nobody);
+        let _ = self.queue_line(fields, rotate_at, Reply::Nobody, Wake::Now);
     }
 
     /// Waits until everything that was handed over before is written, or has failed.
@@ -191,20 +213,28 @@ impl Writer {
         let _ = self.blocking(|reply| self.queue_flush(reply));
     }
 
-    /// Fails if a line cannot be written now. It does not wait for the lock, and may block for the file system.
+    /// Fails if a line cannot be written now. It does not wait for the lock, and may block for the file system. A line
+    /// that was written a moment ago is proof enough: nothing runs before its own line is written.
     pub(super) fn check(&self) -> io::Result<()> {
         match &self.path {
+            Some(_) if self.shared.wrote_recently() => Ok(()),
             Some(path) => super::log::check_writable(path),
-            None => Ok(()),
+            None => self.sink.as_ref().map_or(Ok(()), |sink| sink.check()),
         }
     }
 
-    fn queue_line(&self, fields: Fields, rotate_at: u64, reply: Reply) -> io::Result<()> {
+    fn queue_line(
+        &self,
+        fields: Fields,
+        rotate_at: u64,
+        reply: Reply,
+        wake: Wake,
+    ) -> io::Result<()> {
         let bytes = fields.bytes();
         if bytes > MAX_LINE_BYTES {
             return Err(too_long(bytes));
         }
-        self.queue(|queue| {
+        self.queue(wake, |queue| {
             // The end of a run is queued in any case: there are not more of them than starts that were accepted.
             if !fields.ends_run() && queue.bytes + bytes > MAX_QUEUED_BYTES {
                 let why = format!("{} lines are waiting to be written", queue.jobs.len());
@@ -228,7 +258,7 @@ impl Writer {
             reply.send(Ok(()));
             return Ok(());
         }
-        self.queue(|queue| {
+        self.queue(Wake::Now, |queue| {
             queue.jobs.push_back(Job {
                 fields: None,
                 rotate_at: u64::MAX,
@@ -240,13 +270,13 @@ impl Writer {
     }
 
     /// Adds something to the queue, and starts the thread if it does not run.
-    fn queue(&self, add: impl FnOnce(&mut Queue) -> io::Result<()>) -> io::Result<()> {
+    fn queue(&self, wake: Wake, add: impl FnOnce(&mut Queue) -> io::Result<()>) -> io::Result<()> {
         let mut queue = lock(&self.shared.queue);
         add(&mut queue)?;
-        if std::mem::take(&mut queue.is_waiting) {
-            self.shared.changed.notify_one();
-        }
         if queue.thread.is_some() {
+            if wake == Wake::Now {
+                self.shared.wake(queue);
+            }
             return Ok(());
         }
         let shared = Arc::clone(&self.shared);
@@ -300,6 +330,51 @@ impl Drop for Writer {
     }
 }
 
+/// When the thread is woken for a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wake {
+    Now,
+    /// When its caller waits for the line, or does not want to any more.
+    Later,
+}
+
+/// A queued line. The future returns when it is written.
+pub(super) struct Receipt {
+    result: oneshot::Receiver<io::Result<()>>,
+    /// Set until the thread was woken for the line.
+    shared: Option<Arc<Shared>>,
+}
+
+impl Receipt {
+    /// Writes the line on this thread, with all others that are queued. It waits for nobody: if somebody else writes at this
+    /// moment, or another process does, the line is left to the thread of the log. That also writes to sinks, because they
+    /// may block.
+    pub(super) fn write_now(&mut self) {
+        if let Some(shared) = self.shared.take() {
+            shared.write_now();
+        }
+    }
+}
+
+impl Future for Receipt {
+    type Output = io::Result<()>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        if let Some(shared) = self.shared.take() {
+            shared.wake(lock(&shared.queue));
+        }
+        Pin::new(&mut self.result).poll(cx).map(received)
+    }
+}
+
+impl Drop for Receipt {
+    fn drop(&mut self) {
+        if let Some(shared) = self.shared.take() {
+            shared.wake(lock(&shared.queue));
+        }
+    }
+}
+
 /// The result, or an error if the thread panicked before it had one.
 fn received<E>(result: Result<io::Result<()>, E>) -> io::Result<()> {
     result.unwrap_or_else(|_| Err(panicked()))
@@ -349,39 +424,81 @@ impl Shared {
     /// Writes what is queued until the queue is closed.
     fn serve(&self) {
         let _stopped = Stopped(self);
-        let mut target = lock(&self.target);
-        let mut is_open = false;
         loop {
-            match self.next(is_open) {
+            match self.next() {
                 Next::Work => {
-                    let oldest = self.oldest();
-                    let worked = catch_unwind(AssertUnwindSafe(|| self.work(&mut target)));
-                    is_open = worked.is_ok();
-                    if worked.is_err() {
-                        // A panic concerns its own batch only. The callers of lines that were taken from the queue
-                        // already have their error; lines that are still there would panic again.
-                        target.close();
-                        if oldest.is_some() && self.oldest() == oldest {
-                            fail(self.take(MAX_BATCH), &panicked());
-                        }
-                    }
+                    let mut target = lock(&self.target);
+                    self.contain_panic(&mut target, |target| self.work(target));
                 }
-                Next::CloseFiles => {
-                    target.close();
-                    is_open = false;
-                }
+                Next::CloseFiles => lock(&self.target).close(),
                 Next::Stop => return,
             }
         }
     }
 
+    /// Writes what is queued if that is possible without waiting for anybody. The thread writes the rest.
+    fn write_now(&self) {
+        let mut target = match self.target.try_lock() {
+            Ok(target) => target,
+            Err(TryLockError::Poisoned(target)) => target.into_inner(),
+            // Whoever has it checks the queue after unlocking it.
+            Err(TryLockError::WouldBlock) => return,
+        };
+        // Somebody else may have written it.
+        let is_queued = lock(&self.queue).is_queued();
+        if is_queued {
+            self.contain_panic(&mut target, |target| {
+                if let Target::File(log) = target {
+                    self.try_write_batch(log);
+                }
+            });
+        }
+        self.unlock(target, is_queued);
+    }
+
+    /// Unlocks the target after it was used, or was not. Whoever queued a line and found the target locked relies on the
+    /// thread being woken for that line: the queue is checked after unlocking, so either the line is seen here, or its
+    /// caller finds the target unlocked.
+    fn unlock(&self, target: MutexGuard<'_, Target>, was_used: bool) {
+        drop(target);
+        let mut queue = lock(&self.queue);
+        let is_opened = was_used && !std::mem::replace(&mut queue.is_open, true);
+        if is_opened || queue.is_queued() {
+            self.wake(queue);
+        }
+    }
+
+    /// Works on a batch. A panic concerns that batch only.
+    fn contain_panic(&self, target: &mut Target, work: impl FnOnce(&mut Target)) {
+        let oldest = self.oldest();
+        if catch_unwind(AssertUnwindSafe(|| work(target))).is_err() {
+            target.close();
+            // The callers of lines that were taken from the queue already have their error; lines that are still there
+            // would panic again.
+            if oldest.is_some() && self.oldest() == oldest {
+                fail(self.take(MAX_BATCH), &panicked());
+            }
+        }
+    }
+
+    /// Wakes the thread if it waits.
+    fn wake(&self, mut queue: MutexGuard<'_, Queue>) {
+        let wake = std::mem::take(&mut queue.is_waiting);
+        // Unlocked first: the thread would wake up only to wait for the lock.
+        drop(queue);
+        if wake {
+            self.changed.notify_one();
+        }
+    }
+
     /// Waits for something to do.
-    fn next(&self, is_open: bool) -> Next {
+    fn next(&self) -> Next {
         let mut queue = lock(&self.queue);
         queue.is_busy = false;
         loop {
             if queue.is_queued() {
                 queue.is_busy = true;
+                queue.is_open = true;
                 return Next::Work;
             }
             if queue.is_closed {
@@ -389,7 +506,7 @@ impl Shared {
             }
             queue.is_waiting = true;
             let is_late;
-            (queue, is_late) = match is_open {
+            (queue, is_late) = match queue.is_open {
                 true => {
                     let waited = self.changed.wait_timeout(queue, KEEP_OPEN);
                     let (queue, time) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -401,7 +518,8 @@ impl Shared {
                 }
             };
             queue.is_waiting = false;
-            if is_late && !queue.is_queued() {
+            if is_late && !queue.is_queued() && !self.wrote_recently() {
+                queue.is_open = false;
                 return Next::CloseFiles;
             }
         }
@@ -416,10 +534,10 @@ impl Shared {
     fn work(&self, target: &mut Target) {
         match target {
             Target::File(log) => self.write_batch(log),
-            Target::Sink { write, head } => {
+            Target::Sink { sink, head } => {
                 for job in self.take(MAX_BATCH) {
                     let line = job.fields.as_ref();
-                    let written = line.map_or(Ok(()), |fields| to_sink(write, head, fields));
+                    let written = line.map_or(Ok(()), |fields| to_sink(&**sink, head, fields));
                     job.reply.send(written);
                 }
             }
@@ -431,27 +549,44 @@ impl Shared {
             return;
         };
         let mut retry = Retry::until(oldest + LOCK_TIMEOUT);
-        loop {
-            match log.try_lock() {
-                Ok(Some(mut locked)) => {
-                    let jobs = self.take(MAX_BATCH);
-                    let lines: Vec<NewLine<'_>> = jobs.iter().filter_map(Job::line).collect();
-                    let mut results = locked.append(&lines).into_iter();
-                    // Other processes need not wait until the callers are woken.
-                    drop(locked);
-                    for job in jobs {
-                        let result = job.fields.as_ref().and_then(|_| results.next());
-                        job.reply.send(result.unwrap_or(Ok(())));
-                    }
-                    return;
-                }
-                Ok(None) => {}
-                Err(error) => return fail(self.take(MAX_BATCH), &error),
-            }
+        while !self.try_write_batch(log) {
             if let Err(error) = retry.wait() {
                 return fail(self.take_expired(), &error);
             }
         }
+    }
+
+    /// Writes one batch, unless another process holds the lock; returns whether it was written, or has failed.
+    fn try_write_batch(&self, log: &mut LogFile) -> bool {
+        let mut locked = match log.try_lock() {
+            Ok(Some(locked)) => locked,
+            Ok(None) => return false,
+            Err(error) => {
+                // The last line is no longer proof that the next can be written.
+                *lock(&self.written) = None;
+                fail(self.take(MAX_BATCH), &error);
+                return true;
+            }
+        };
+        let jobs = self.take(MAX_BATCH);
+        let lines: Vec<NewLine<'_>> = jobs.iter().filter_map(Job::line).collect();
+        let results = locked.append(&lines);
+        let is_last_written = results.last().is_some_and(Result::is_ok);
+        *lock(&self.written) = is_last_written.then(Instant::now);
+        let mut results = results.into_iter();
+        // Other processes need not wait until the callers are woken.
+        drop(locked);
+        for job in jobs {
+            let result = job.fields.as_ref().and_then(|_| results.next());
+            job.reply.send(result.unwrap_or(Ok(())));
+        }
+        true
+    }
+
+    /// Whether a line was written a moment ago.
+    fn wrote_recently(&self) -> bool {
+        let is_recent = |written: Instant| written.elapsed() < KEEP_OPEN;
+        lock(&self.written).is_some_and(is_recent)
     }
 
     fn take(&self, count: usize) -> Vec<Job> {
@@ -483,14 +618,14 @@ impl Target {
 }
 
 /// Passes one line to a sink. If the sink fails, the line is not part of the chain.
-fn to_sink(write: &Sink, head: &mut Head, fields: &Fields) -> io::Result<()> {
+fn to_sink(sink: &dyn AuditSink, head: &mut Head, fields: &Fields) -> io::Result<()> {
     let seq = head.newest.seq + 1;
     let mut line = Vec::new();
     fields.push_line(seq, head.previous(), &mut line);
     let hash = LineHash::of(&line);
     line.push(b'\n');
     // A panic concerns this line only.
-    let written = catch_unwind(AssertUnwindSafe(|| write(&line)));
+    let written = catch_unwind(AssertUnwindSafe(|| sink.write(&line)));
     written.unwrap_or_else(|_| Err(io::Error::other("the sink panicked")))?;
     head.newest = Link { seq, hash };
     Ok(())
@@ -515,4 +650,31 @@ impl Drop for Stopped<'_> {
 /// A panic leaves nothing half changed here that matters: the files say what they contain.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::audit::event::{Event, RunInfo};
+
+    #[test]
+    fn a_line_that_was_queued_while_the_target_was_locked_wakes_the_thread() {
+        let writer = Writer::for_sink(Arc::new(|_: &[u8]| Ok(())));
+        let shared = &writer.shared;
+        // As if the thread waited. This one stands in for it, so that nothing depends on time.
+        *lock(&shared.queue) = Queue {
+            thread: Some(thread::current().id()),
+            is_waiting: true,
+            ..Queue::default()
+        };
+        // Another caller found nothing to write, and is about to unlock the target.
+        let target = lock(&shared.target);
+        let fields = Event::refused(RunInfo::default(), "reason").fields();
+        let mut line = writer.write(fields.unwrap(), u64::MAX).unwrap();
+        line.write_now();
+        assert!(lock(&shared.queue).is_waiting);
+        shared.unlock(target, false);
+        let queue = lock(&shared.queue);
+        assert_eq!((queue.is_waiting, queue.jobs.len()), (false, 1));
+    }
 }

@@ -131,7 +131,8 @@ impl Expander {
         }
     }
 
-    /// Takes the next bytes of the text. Returns the text that can be passed on and the markers to run, in order.
+    /// Takes the next bytes of the text. Returns the text that can be passed on and the markers to run, in order. Reads no
+    /// files, unless the scripts of its skills were not [found](Skill::scripts) yet.
     pub fn push(&mut self, bytes: &[u8]) -> Vec<Piece> {
         let text = self.decoder.decode(bytes);
         let scanned = self.scanner.push(&text);

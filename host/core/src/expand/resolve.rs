@@ -6,7 +6,7 @@
 
 use super::scan::ParsedMarker;
 use crate::files::show;
-use crate::refusal::{Check, Refusal};
+use crate::refusal::{Check, Refusal, Remedy};
 use crate::request::Target;
 use crate::skill::{Language, Skill};
 use std::sync::Arc;
@@ -151,7 +151,7 @@ fn script<'a>(skills: &'a [Arc<Skill>], written: &str) -> Result<Candidate<'a>, 
             Check::Script,
             format!("there is no script `{}`: no skill is loaded", show(written)),
         )
-        .hint("name the skill with --skill")),
+        .remedy(Remedy::AddSkill)),
         ([], _, _) => Err(Refusal::new(
             Check::Script,
             format!("no loaded skill has a script `{}`", show(written)),

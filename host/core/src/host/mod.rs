@@ -4,27 +4,50 @@
 //! that the caller's thread never waits.
 
 mod decide;
+mod expiry;
+mod observer;
+mod private;
 mod run;
+pub mod running;
+mod tasks;
+pub mod tenant;
+#[cfg(test)]
+mod tests;
 
-use crate::approval::{Answer, AnswerError, Approvals, Question};
-use crate::audit::{AuditLog, RunInfo};
+use crate::approval::{
+    Answer, AnswerError, Approvals, Approver, GivenAnswer, Question, QuestionEvents, Scope,
+    SessionApproval, StoredApproval,
+};
+use crate::audit::{AuditFilter, AuditLine, AuditLog, RunInfo};
 use crate::decision::{Decision, Permit};
 use crate::error::{Error, RunError};
 use crate::outcome::Outcome;
 use crate::plan::{Plan, RunsIn, Runtimes};
 use crate::policy::Policy;
 use crate::refusal::Refusal;
-use crate::request::{Request, Tier};
+use crate::request::Request;
 use crate::runtime::cache::Cache;
 use crate::runtime::native::{Native, NativeState};
+use crate::runtime::queue::{Queue, Slots};
 use crate::runtime::scratch::Scratches;
-use crate::runtime::slots::Slots;
 use crate::runtime::wasm::{Interpreter, Transpiler, Wasm};
 use crate::runtime::{Live, Runtime, RuntimeState};
-use crate::skill::Language;
-use std::collections::HashMap;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use crate::skill::{Bounds, CustomLanguage, FileMap, FileMapError, Language, Skill, SkillError};
+use crate::tier::Tier;
+use crate::workspace::{PrivateWorkspace, ReturnedFiles};
+use observer::Observer;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+use std::time::Duration;
+use tasks::Tasks;
+pub(crate) use tasks::blocking;
+use tenant::TenantSettings;
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+
+/// How long [`Host::clean_up`] waits for scripts that were stopped. They take milliseconds, unless a file call hangs.
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Where the host keeps what outlives it.
 #[derive(Debug, Clone)]
@@ -46,15 +69,35 @@ pub struct Settings {
 /// Runs the scripts of skills. One is enough for a process; clones share it.
 ///
 /// An outcome is returned as soon as a script has ended. If the script left many files in its scratch
-/// directory, they are removed after that. Dropping the last clone waits until they are removed.
+/// directory, they are removed after that. Dropping the last clone waits until they are removed, at most 10 seconds. In async
+/// code another thread waits instead, which ends with the process: wait with [`Host::clean_up`] before.
 #[derive(Clone)]
 pub struct Host {
     inner: Arc<Inner>,
+    /// Dropped after `inner`.
+    _last: Arc<LastClone>,
+}
+
+/// Drops what the clones of a host share, without blocking a thread of a tokio runtime: that waits for scratch directories
+/// and a supervisor, closes a database and unmaps memory.
+struct LastClone(Option<Arc<Inner>>);
+
+impl Drop for LastClone {
+    fn drop(&mut self) {
+        let inner = self.0.take();
+        if Handle::try_current().is_ok() {
+            let thread = std::thread::Builder::new().name("skillrun-host".into());
+            // If no thread can be started, this one waits.
+            let _ = thread.spawn(move || drop(inner));
+        }
+    }
 }
 
 struct Inner {
     audit: AuditLog,
-    approvals: Approvals,
+    approvals: Arc<Approvals>,
+    /// For the task that closes expired questions.
+    this: Weak<Inner>,
     /// The first that executes a language is used.
     runtimes: Vec<Registered>,
     python: Arc<Wasm>,
@@ -62,8 +105,17 @@ struct Inner {
     typescript: Arc<Transpiler>,
     native: Arc<Native>,
     scratches: Arc<Scratches>,
+    queue: Queue,
+    /// How many processors there are.
+    processors: u32,
+    /// The settings of tenants that have their own.
+    tenants: RwLock<HashMap<String, Arc<TenantSettings>>>,
+    /// The blocking tasks of tenants.
+    tasks: Tasks,
     /// Runs that are recorded as started and not as ended, by run id.
     running: Mutex<HashMap<String, Arc<Permit>>>,
+    /// How many runs whose handle was dropped have not ended yet.
+    abandoned: Arc<watch::Sender<usize>>,
 }
 
 impl Drop for Inner {
@@ -76,6 +128,10 @@ impl Drop for Inner {
 struct Registered {
     runtime: Arc<dyn Runtime>,
     slots: Slots,
+    /// Whether it writes the lines of its runs in the audit log.
+    writes_record: bool,
+    /// Whether the embedding program added it.
+    is_added: bool,
 }
 
 impl std::fmt::Debug for Host {
@@ -90,7 +146,7 @@ impl std::fmt::Debug for Host {
 #[derive(Debug, Default)]
 pub struct Batch {
     /// Requests that are permitted or refused.
-    pub decided: Vec<(usize, Decision)>,
+    pub decided: Vec<(usize, Result<Permit, Refusal>)>,
     /// Requests that wait for a person.
     pub questions: Vec<BatchQuestion>,
 }
@@ -107,11 +163,27 @@ pub struct BatchQuestion {
 impl Host {
     /// A host with these settings. Nothing is compiled or written yet.
     pub fn new(settings: Settings) -> Self {
-        Self::with_runtimes(settings, Vec::new())
+        Self::build(settings, Vec::new())
     }
 
     /// A host that executes scripts in these runtimes too. One of them is preferred to ours if both execute a language.
-    pub fn with_runtimes(settings: Settings, runtimes: Vec<Arc<dyn Runtime>>) -> Self {
+    /// Fails if two runtimes, ours included, have the same name: a plan names its runtime.
+    pub fn with_runtimes(
+        settings: Settings,
+        runtimes: Vec<Arc<dyn Runtime>>,
+    ) -> Result<Self, Error> {
+        let host = Self::build(settings, runtimes);
+        let mut names = HashSet::new();
+        for registered in &host.inner.runtimes {
+            let name = registered.runtime.name();
+            if !names.insert(name) {
+                return Err(Error::DuplicateRuntime { name });
+            }
+        }
+        Ok(host)
+    }
+
+    fn build(settings: Settings, runtimes: Vec<Arc<dyn Runtime>>) -> Self {
         let Settings {
             cache,
             audit,
@@ -121,62 +193,106 @@ impl Host {
         } = settings;
         let slots = slots.map(|slots| slots.max(1));
         protected.push(cache.clone());
+        protected.extend(Path::new(Policy::OF_MACHINE).parent().map(Path::to_owned));
         let log = audit.paths();
         protected.extend(log.iter().cloned());
-        protected.extend(approvals.path().map(ToOwned::to_owned));
+        protected.extend(approvals.protected_paths());
+        let approvals = Arc::new(approvals);
         let cache = Cache::new(cache);
         let typescript = Arc::new(Transpiler::new(cache.clone()));
         let python = Interpreter {
             guest: skillrun_runtimes::python(),
             language: Language::Python,
             stack: 128 << 20,
-            resident: 64 << 20,
+            resident: 4 << 20,
             transpiler: None,
         };
         let javascript = Interpreter {
             guest: skillrun_runtimes::javascript(),
             language: Language::JavaScript,
             stack: 128 << 20,
-            resident: 16 << 20,
+            resident: 4 << 20,
             transpiler: Some(Arc::clone(&typescript)),
         };
         let protected: Arc<[PathBuf]> = protected.into();
+        let queue = Queue::new();
         let wasm = |interpreter| {
-            let own = Slots::new(slots);
+            let own = queue.add_runtime(slots);
             let (cache, protected) = (cache.clone(), Arc::clone(&protected));
             let wasm = Wasm::new(interpreter, cache, protected, slots, own.stuck());
             (Arc::new(wasm), own)
         };
         let (python, python_slots) = wasm(python);
         let (javascript, javascript_slots) = wasm(javascript);
-        let native = Arc::new(Native::new(Arc::clone(&protected), cache, log, slots));
-        let register = |runtime: Arc<dyn Runtime>, slots| Registered { runtime, slots };
+        let native_slots = queue.add_runtime(slots);
+        let stuck = native_slots.stuck();
+        let native = Native::new(protected, log, Arc::clone(&approvals), slots, stuck);
+        let native = Arc::new(native);
+        let register = |runtime: Arc<dyn Runtime>, slots, writes_record| Registered {
+            runtime,
+            slots,
+            writes_record,
+            is_added: false,
+        };
         let added = runtimes.into_iter();
-        let added = added.map(|runtime| register(runtime, Slots::new(slots)));
+        let added = added.map(|runtime| Registered {
+            is_added: true,
+            ..register(runtime, queue.add_runtime(slots), false)
+        });
         let own: [Registered; 3] = [
-            register(Arc::clone(&python) as _, python_slots),
-            register(Arc::clone(&javascript) as _, javascript_slots),
-            register(Arc::clone(&native) as _, Slots::new(slots)),
+            register(Arc::clone(&python) as _, python_slots, true),
+            register(Arc::clone(&javascript) as _, javascript_slots, true),
+            register(Arc::clone(&native) as _, native_slots, false),
         ];
-        Self {
-            inner: Arc::new(Inner {
-                audit,
-                approvals,
-                runtimes: added.chain(own).collect(),
-                python,
-                javascript,
-                typescript,
-                native,
-                scratches: Arc::new(Scratches::new()),
-                running: Mutex::default(),
-            }),
-        }
+        let runtimes = added.chain(own).collect();
+        let processors = std::thread::available_parallelism();
+        let inner = Arc::new_cyclic(|this| Inner {
+            audit,
+            approvals,
+            this: Weak::clone(this),
+            runtimes,
+            queue,
+            processors: processors.map_or(1, |count| count.get().try_into().unwrap_or(u32::MAX)),
+            tenants: RwLock::default(),
+            tasks: Tasks::default(),
+            python,
+            javascript,
+            typescript,
+            native,
+            scratches: Arc::new(Scratches::new()),
+            running: Mutex::default(),
+            abandoned: Arc::new(watch::Sender::new(0)),
+        });
+        let last = Arc::new(LastClone(Some(Arc::clone(&inner))));
+        Self { inner, _last: last }
     }
 
-    /// Decides whether a request may run under a policy. A refusal is recorded.
+    /// Loads the skill in a folder and finds its scripts. See [`Skill::load`]; nothing that is asked about the scripts later
+    /// reads files.
+    pub async fn load_skill(&self, path: impl Into<PathBuf>) -> Result<Arc<Skill>, SkillError> {
+        self.load_skill_with(path, &[]).await
+    }
+
+    /// The same, where files in these languages are scripts too.
+    pub async fn load_skill_with(
+        &self,
+        path: impl Into<PathBuf>,
+        languages: &'static [CustomLanguage],
+    ) -> Result<Arc<Skill>, SkillError> {
+        let path = path.into();
+        self.blocking_task(move |_| {
+            let skill = Skill::load_with(path, languages)?;
+            skill.scripts();
+            Ok(Arc::new(skill))
+        })
+        .await
+    }
+
+    /// Decides whether a request may run under a policy, and under that of root: see [`Policy::of_machine`]. A refusal is
+    /// recorded.
     pub async fn decide(&self, policy: &Policy, request: Request) -> Result<Decision, Error> {
         let policy = policy.clone();
-        self.blocking_task(move |inner| inner.decide(&policy, request))
+        self.blocking_task(move |inner| inner.decide(&policy, &request))
             .await
     }
 
@@ -188,11 +304,14 @@ impl Host {
         requests: Vec<Request>,
     ) -> Result<Batch, Error> {
         let policy = policy.clone();
-        self.blocking_task(move |inner| inner.decide_all(&policy, requests))
+        self.blocking_task(move |inner| inner.decide_all(&policy, &requests))
             .await
     }
 
-    /// Answers a question by its id; returns a decision for each of its scripts, in their order: permitted or refused.
+    /// Answers a question by its id. The answer is recorded with its approver.
+    ///
+    /// Returns a permit or a refusal for each script of the question, in their order. `None` if somebody waits in
+    /// [`Host::answered`], or if another process asked the question: they get the permits.
     ///
     /// A question can be answered once. An unknown, expired or already answered question is an error, and so is
     /// an answer that cannot be recorded: nothing runs then, and the question stays open.
@@ -200,22 +319,78 @@ impl Host {
         &self,
         question: &str,
         answer: Answer,
-    ) -> Result<Vec<Decision>, AnswerError> {
+        approver: Approver,
+    ) -> Result<Option<Vec<Result<Permit, Refusal>>>, AnswerError> {
         let question = question.to_owned();
-        self.blocking_task(move |inner| inner.answer(&question, answer))
+        self.blocking_task(move |inner| inner.answer(Scope::All, &question, answer, &approver))
             .await
     }
 
-    /// Closes a question with no because no person can be asked, or none answers; `why` is recorded.
-    pub async fn decline(&self, question: &str, why: &str) -> Result<Vec<Decision>, AnswerError> {
+    /// Answers a question by its id, for a caller that does not run what it approves: the decisions go to whoever calls
+    /// [`Host::answered`], now or later. Errors are those of [`Host::answer`].
+    pub async fn record_answer(
+        &self,
+        question: &str,
+        answer: Answer,
+        approver: Approver,
+    ) -> Result<(), AnswerError> {
+        let question = question.to_owned();
+        let given = GivenAnswer { answer, approver };
+        self.blocking_task(move |inner| inner.record_answer(Scope::All, &question, &given))
+            .await
+    }
+
+    /// Waits until a question of this host is answered, here or by a process that shares the store, and returns the
+    /// decisions. A question that expires in the meantime is an error, and its refusal is recorded.
+    ///
+    /// An answer of this process is noticed at once, one of another process within a second. The skill is compared, and
+    /// the answer recorded in the audit log, before this returns. If that fails, the question stays open: wait again. If the
+    /// future is dropped while an answer is being recorded, its decisions are lost: ask again.
+    pub async fn answered(
+        &self,
+        question: &str,
+    ) -> Result<Vec<Result<Permit, Refusal>>, AnswerError> {
+        self.answered_in(Scope::All, question).await
+    }
+
+    pub(crate) async fn answered_in(
+        &self,
+        scope: Scope<'_>,
+        question: &str,
+    ) -> Result<Vec<Result<Permit, Refusal>>, AnswerError> {
+        let waiting = self.inner.approvals.wait(scope, question)?;
+        loop {
+            let id = question.to_owned();
+            // The scope was compared above.
+            let taken = self.blocking_task(move |inner| inner.take_answered(Scope::All, &id));
+            if let Some(decisions) = taken.await? {
+                return Ok(decisions);
+            }
+            waiting.changed().await;
+        }
+    }
+
+    /// What happens to the questions of this host from now on: asked, answered, expired.
+    pub fn events(&self) -> QuestionEvents {
+        self.inner.approvals.events(Scope::All)
+    }
+
+    /// Closes a question with no because no person can be asked, or none answers; `why` is recorded. If another process
+    /// has answered it, that answer counts.
+    pub async fn decline(
+        &self,
+        question: &str,
+        why: &str,
+    ) -> Result<Vec<Result<Permit, Refusal>>, AnswerError> {
         let (question, why) = (question.to_owned(), why.to_owned());
-        self.blocking_task(move |inner| inner.decline(&question, &why))
+        self.blocking_task(move |inner| inner.decline(Scope::All, &question, &why))
             .await
     }
 
-    /// The open questions, the oldest first.
+    /// The open questions of this host and of the processes that share its store, the oldest first.
     pub async fn questions(&self) -> Result<Vec<Question>, Error> {
-        self.blocking_task(Inner::questions).await
+        self.blocking_task(|inner| inner.questions(Scope::All))
+            .await
     }
 
     /// Records the refusal of something that never became a request; `name` is what was asked for.
@@ -230,58 +405,93 @@ impl Host {
         Blocking(&self.inner)
     }
 
-    /// Forgets what was approved for a session.
-    pub fn end_session(&self, tenant: &str, session: &str) {
-        self.inner.approvals.end_session(tenant, session);
+    /// Forgets what was approved for a session of a tenant.
+    pub async fn end_session(&self, tenant: &str, session: &str) -> Result<(), Error> {
+        let (tenant, session) = (tenant.to_owned(), session.to_owned());
+        self.blocking_task(move |inner| inner.end_session(&tenant, &session))
+            .await
     }
 
-    /// What people have approved.
-    pub fn approvals(&self) -> &Approvals {
-        &self.inner.approvals
+    /// The stored approvals of all tenants, the oldest first.
+    pub async fn approvals(&self) -> Result<Vec<StoredApproval>, Error> {
+        self.blocking_task(|inner| inner.approvals(Scope::All))
+            .await
     }
 
-    /// Runs what was permitted and waits until it has ended. Dropping the future stops the script immediately and
-    /// blocks until it has stopped, at most a second if a file call hangs in the kernel.
+    /// The approvals for sessions of all tenants that are still valid, the oldest first.
+    pub async fn sessions(&self) -> Result<Vec<SessionApproval>, Error> {
+        self.blocking_task(|inner| inner.sessions(Scope::All)).await
+    }
+
+    /// The lines of the audit log that match a filter, the oldest first. All of them are in memory at once: for a long log,
+    /// set [`AuditFilter::since`], or read it with [`AuditFiles::read`](crate::audit::AuditFiles::read) on a blocking thread.
+    /// Fails if the log is a sink.
+    pub async fn audit(&self, filter: AuditFilter) -> Result<Vec<AuditLine<'static>>, Error> {
+        self.blocking_task(move |inner| inner.audit.lines(&filter))
+            .await
+    }
+
+    /// Revokes approvals of any tenant by their numbers. Returns how many existed.
+    pub async fn revoke(&self, ids: &[i64]) -> Result<usize, Error> {
+        let ids = ids.to_owned();
+        self.blocking_task(move |inner| inner.revoke(Scope::All, &ids))
+            .await
+    }
+
+    /// Runs what was permitted and waits until it has ended: then nothing of the script is left.
+    ///
+    /// Dropping the future stops the script and does not wait for that. The run is recorded as aborted. A file call that
+    /// the script is in may still take effect, nothing after it will: a guest has lost its handles, and all processes of a
+    /// native script are being killed; one that was about to start does not, or is killed immediately. The scratch
+    /// directory, the slot and files that were given as bytes stay until the script has stopped. [`Host::clean_up`] waits
+    /// for that.
     pub async fn run(&self, permit: Permit) -> Result<Outcome, RunError> {
         self.run_live(permit, Live::default()).await
     }
 
     /// Like [`Host::run`], with live input and output and a way to stop the script.
     pub async fn run_live(&self, permit: Permit, live: Live) -> Result<Outcome, RunError> {
-        let permit = Arc::new(permit);
-        if permit.plan().content.is_some() {
-            let permit = Arc::clone(&permit);
-            self.blocking_task(move |inner| inner.check_current(permit.plan()))
-                .await?;
-        }
-        Ok(self.inner.run(permit, live).await?)
+        self.run_observed(Arc::new(permit), live, Observer::default())
+            .await
+    }
+
+    async fn run_observed(
+        &self,
+        permit: Arc<Permit>,
+        live: Live,
+        observer: Observer,
+    ) -> Result<Outcome, RunError> {
+        let reachable = match self.inner.admit_at_once(permit.plan()) {
+            Some(reachable) => reachable,
+            None => {
+                let admitted = Arc::clone(&permit);
+                let admit = move |inner: &Inner| inner.admit(admitted.plan());
+                self.tenant_task(&permit.plan().tenant, admit).await?
+            }
+        };
+        self.inner.run(permit, reachable, live, observer).await
     }
 
     /// Records everything that still runs as aborted, for a process that is about to exit without waiting
-    /// for it.
+    /// for it. Blocks until the lines are written: call it from a blocking thread.
     pub fn abort_runs(&self) {
         self.inner.abort_runs();
     }
 
-    /// Waits until the runs whose futures were dropped are recorded as aborted, and until the scratch directories of
-    /// finished runs are removed, and the smaller ones that killed processes left behind. It waits at most 10 seconds
-    /// for the directories; the next process removes the rest. Returns why a directory could not be removed.
+    /// Waits until the scripts of dropped futures and handles have stopped and are recorded as aborted, and until the
+    /// scratch directories of finished runs are removed, and the smaller ones that killed processes left behind. It waits
+    /// at most 10 seconds for scripts, and as long for directories; the next process removes the rest. Returns why a
+    /// directory could not be removed.
     ///
-    /// For a process that is about to end without dropping its host.
+    /// For a program that is about to end, or to drop its last clone of the host in async code.
     pub async fn clean_up(&self) -> Option<String> {
+        let mut abandoned = self.inner.abandoned.subscribe();
+        let none = abandoned.wait_for(|count| *count == 0);
+        drop(tokio::time::timeout(STOP_TIMEOUT, none).await);
         let scratches = self.inner.scratches.clean_up();
         // At the same time, so that the wait is not several times as long.
         let ((), failed) = tokio::join!(self.inner.audit.flush(), scratches);
         failed.map(|why| format!("a scratch directory was not removed: {why}"))
-    }
-
-    /// The state of each wasm runtime on this machine.
-    pub fn runtimes_state(&self) -> Result<Vec<RuntimeState>, Error> {
-        Ok(vec![
-            self.inner.python.state()?,
-            self.inner.javascript.state()?,
-            self.inner.typescript.state()?,
-        ])
     }
 
     /// Compiles the runtimes for this machine ahead of their first use; returns a warning if they can be used
@@ -294,21 +504,29 @@ impl Host {
         Ok(warning)
     }
 
-    /// The name of the runtime that a permit needs, if it is not yet compiled for this machine.
-    pub fn unprepared_for(&self, permit: &Permit) -> Result<Option<&'static str>, Error> {
-        let runtime = &self.inner.registered(permit.plan())?.runtime;
-        Ok((!runtime.is_prepared()?).then(|| runtime.name()))
-    }
-
     /// Like [`Host::prepare`], for the runtime that a permit needs.
     pub async fn prepare_for(&self, permit: &Permit) -> Result<Option<String>, Error> {
         let registered = self.inner.registered(permit.plan())?;
         registered.runtime.prepare().await
     }
 
-    /// What this machine offers to native scripts; probed once.
-    pub fn native_state(&self) -> NativeState {
-        self.inner.native.state()
+    /// Like [`Host::blocking_task`], with as many tasks of a tenant at the same time as leave threads for the others.
+    async fn tenant_task<T, E>(
+        &self,
+        tenant: &str,
+        work: impl FnOnce(&Inner) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: Send + 'static,
+    {
+        let place = self.inner.tasks.enter(tenant).await;
+        self.blocking_task(move |inner| {
+            let done = work(inner);
+            drop(place);
+            done
+        })
+        .await
     }
 
     /// Runs work that reads files or waits for other processes on a thread where it may block.
@@ -321,19 +539,12 @@ impl Host {
         E: Send + 'static,
     {
         let inner = Arc::clone(&self.inner);
-        match tokio::task::spawn_blocking(move || work(&inner)).await {
-            Ok(done) => done,
-            Err(error) => match error.try_into_panic() {
-                Ok(panic) => std::panic::resume_unwind(panic),
-                // The runtime is shutting down, and this future is about to be dropped.
-                Err(_) => std::future::pending().await,
-            },
-        }
+        blocking(move || work(&inner)).await
     }
 }
 
-/// The calls of a [`Host`] that may block, for a program without a runtime and for threads that may block. Each does the
-/// same as the method of that name in [`Host`].
+/// The calls of a [`Host`] that may block, for a program without a runtime and for threads that may block. A call that
+/// [`Host`] has too does the same.
 #[derive(Clone, Copy)]
 pub struct Blocking<'a>(&'a Inner);
 
@@ -346,27 +557,124 @@ impl std::fmt::Debug for Blocking<'_> {
 impl Blocking<'_> {
     /// See [`Host::decide`].
     pub fn decide(self, policy: &Policy, request: Request) -> Result<Decision, Error> {
-        self.0.decide(policy, request)
+        self.0.decide(policy, &request)
     }
 
     /// See [`Host::decide_all`].
     pub fn decide_all(self, policy: &Policy, requests: Vec<Request>) -> Result<Batch, Error> {
-        self.0.decide_all(policy, requests)
+        self.0.decide_all(policy, &requests)
     }
 
     /// See [`Host::answer`].
-    pub fn answer(self, question: &str, answer: Answer) -> Result<Vec<Decision>, AnswerError> {
-        self.0.answer(question, answer)
+    pub fn answer(
+        self,
+        question: &str,
+        answer: Answer,
+        approver: Approver,
+    ) -> Result<Option<Vec<Result<Permit, Refusal>>>, AnswerError> {
+        self.0.answer(Scope::All, question, answer, &approver)
+    }
+
+    /// See [`Host::record_answer`].
+    pub fn record_answer(
+        self,
+        question: &str,
+        answer: Answer,
+        approver: Approver,
+    ) -> Result<(), AnswerError> {
+        let given = GivenAnswer { answer, approver };
+        self.0.record_answer(Scope::All, question, &given)
+    }
+
+    /// Like [`Host::answered`], without waiting: `None` if the question has no answer yet.
+    pub fn answered_now(
+        self,
+        question: &str,
+    ) -> Result<Option<Vec<Result<Permit, Refusal>>>, AnswerError> {
+        self.0.take_answered(Scope::All, question)
     }
 
     /// See [`Host::decline`].
-    pub fn decline(self, question: &str, why: &str) -> Result<Vec<Decision>, AnswerError> {
-        self.0.decline(question, why)
+    pub fn decline(
+        self,
+        question: &str,
+        why: &str,
+    ) -> Result<Vec<Result<Permit, Refusal>>, AnswerError> {
+        self.0.decline(Scope::All, question, why)
     }
 
     /// See [`Host::questions`].
     pub fn questions(self) -> Result<Vec<Question>, Error> {
-        self.0.questions()
+        self.0.questions(Scope::All)
+    }
+
+    /// See [`Host::end_session`].
+    pub fn end_session(self, tenant: &str, session: &str) -> Result<(), Error> {
+        self.0.end_session(tenant, session)
+    }
+
+    /// See [`Host::approvals`].
+    pub fn approvals(self) -> Result<Vec<StoredApproval>, Error> {
+        self.0.approvals(Scope::All)
+    }
+
+    /// See [`Host::sessions`].
+    pub fn sessions(self) -> Result<Vec<SessionApproval>, Error> {
+        self.0.sessions(Scope::All)
+    }
+
+    /// See [`Host::revoke`].
+    pub fn revoke(self, ids: &[i64]) -> Result<usize, Error> {
+        self.0.revoke(Scope::All, ids)
+    }
+
+    /// See [`Host::skill_from_files`].
+    pub fn skill_from_files(self, name: &str, files: FileMap) -> Result<Skill, SkillError> {
+        self.0.skill_from_files(name, files, &[], None)
+    }
+
+    /// See [`Host::skill_from_files_with`].
+    pub fn skill_from_files_with(
+        self,
+        name: &str,
+        files: FileMap,
+        languages: &'static [CustomLanguage],
+    ) -> Result<Skill, SkillError> {
+        self.0.skill_from_files(name, files, languages, None)
+    }
+
+    /// See [`Host::workspace_from_files`].
+    pub fn workspace_from_files(self, files: &FileMap) -> Result<PrivateWorkspace, Error> {
+        self.0.workspace_from_files(files, None)
+    }
+
+    /// See [`Host::files_of`].
+    pub fn files_of(
+        self,
+        workspace: &PrivateWorkspace,
+        bounds: Bounds,
+    ) -> Result<ReturnedFiles, FileMapError> {
+        workspace.files(bounds)
+    }
+
+    /// The state of each wasm runtime on this machine.
+    pub fn runtimes_state(self) -> Result<Vec<RuntimeState>, Error> {
+        Ok(vec![
+            self.0.python.state()?,
+            self.0.javascript.state()?,
+            self.0.typescript.state()?,
+        ])
+    }
+
+    /// The name of the runtime that a permit needs, if it is not yet compiled for this machine.
+    pub fn unprepared_for(self, permit: &Permit) -> Result<Option<&'static str>, Error> {
+        let runtime = &self.0.registered(permit.plan())?.runtime;
+        Ok((!runtime.is_prepared()?).then(|| runtime.name()))
+    }
+
+    /// What this machine offers to native scripts; probed once.
+    pub fn native_state(self) -> NativeState {
+        self.0.native.state()
     }
 
     /// See [`Host::record_refusal`].
@@ -396,6 +704,10 @@ impl Runtimes for Inner {
         found.unwrap_or((self.native.name(), RunsIn::Nowhere))
     }
 
+    fn shows_anywhere(&self, runtime: &str) -> bool {
+        runtime != self.native.name() || self.native.shows_anywhere()
+    }
+
     fn for_commands(&self) -> &'static str {
         self.native.name()
     }
@@ -413,5 +725,6 @@ fn run_info(plan: &Plan) -> RunInfo<'_> {
         script_hash: Some(&plan.hash),
         args: &plan.args,
         grants: &plan.grants,
+        fields: Some(&plan.audit_fields),
     }
 }

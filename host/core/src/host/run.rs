@@ -1,68 +1,170 @@
 //! One run from permit to outcome.
 
+use super::observer::{Abandoned, Observer};
 use super::{Inner, run_info};
-use crate::audit::Event;
+use crate::audit::{Event, Written};
 use crate::decision::Permit;
+use crate::descriptors::{self, Reservation};
 use crate::error::{Error, RunError};
 use crate::files::show;
-use crate::outcome::{Outcome, Status, signal_name};
+use crate::limits::{Limit, show_bytes, show_duration};
+use crate::outcome::{Outcome, Raw, Status, signal_name};
 use crate::plan::Plan;
+use crate::private::Reachable;
 use crate::refusal::{Check, Refusal};
 use crate::runtime::output::{Kept, Output};
-use crate::runtime::{Ended, Live, RunContext, Stream};
-use std::sync::Arc;
+use crate::runtime::queue::{Cost, Quota, Rejected, Ticket, Waited};
+use crate::runtime::scratch::Ending;
+use crate::runtime::teardown::Teardown;
+use crate::runtime::{Ended, Finish, Live, Record, RunContext, Runtime as _, Stream};
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::Poll;
 use std::time::Duration;
+use tokio::sync::SetOnce;
+
+/// When to try again if too many descriptors are kept: a guess, since that depends on other tenants too.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 impl Inner {
-    /// Refuses a run whose skill changed after it was checked.
-    pub(super) fn check_current(&self, plan: &Plan) -> Result<(), RunError> {
-        let why = match plan.is_current() {
-            Ok(true) => return Ok(()),
-            Ok(false) => "its skill changed after it was checked".to_owned(),
-            Err(why) => format!("its skill can no longer be read: {why}"),
-        };
-        let message = format!("{} did not run: {why}", plan.title());
-        self.audit
-            .write_blocking(Event::refused(run_info(plan), &message))?;
-        let refusal = Refusal::new(Check::Approval, message).hint("run it again");
-        Err(RunError::Refused(refusal))
+    /// Admits a run if nothing has to be compared for that, without blocking.
+    pub(super) fn admit_at_once(&self, plan: &Plan) -> Option<Reachable> {
+        match plan.content {
+            Some(_) => None,
+            None => plan.reach_without_private(),
+        }
     }
 
-    pub(super) async fn run(&self, permit: Arc<Permit>, live: Live) -> Result<Outcome, Error> {
+    /// Refuses a run whose skill changed after it was checked, or whose script would reach files that were given as bytes
+    /// since the decision. Until the result is dropped, none are unpacked there. May block.
+    pub(super) fn admit(&self, plan: &Plan) -> Result<Reachable, RunError> {
+        let changed = |why| Refusal::new(Check::Approval, why).hint("run it again");
+        let admitted = match plan.is_current() {
+            Ok(true) => plan.reach(),
+            Ok(false) => Err(changed("its skill changed after it was checked".to_owned())),
+            Err(why) => Err(changed(format!("its skill can no longer be read: {why}"))),
+        };
+        admitted.map_err(|refusal| {
+            let refusal = not_run(plan, refusal);
+            let event = Event::refused(run_info(plan), &refusal.message);
+            match self.audit.write_blocking(event) {
+                Ok(()) => RunError::Refused(refusal),
+                Err(error) => error.into(),
+            }
+        })
+    }
+
+    pub(super) async fn run(
+        &self,
+        permit: Arc<Permit>,
+        reachable: Reachable,
+        live: Live,
+        observer: Observer,
+    ) -> Result<Outcome, RunError> {
         let plan = permit.plan();
-        let id = plan.run_id.clone();
-        self.running().insert(id, Arc::clone(&permit));
+        let descriptors = match descriptors::WAITING.reserve(&plan.tenant, plan.descriptors()) {
+            Ok(reservation) => reservation,
+            Err(why) => {
+                let refusal = Refusal {
+                    retry_after: Some(RETRY_AFTER),
+                    ..Refusal::new(Check::Quota, why)
+                        .hint("try again later, or raise the limit on open files (RLIMIT_NOFILE)")
+                };
+                return Err(self.refuse_run(plan, refusal).await);
+            }
+        };
+        let ticket = self.enter_queue(plan).await?;
+        let started = {
+            // `abort_runs` sees the run once its first line is queued, so `aborted` comes after it.
+            let mut running = self.running();
+            running.insert(plan.run_id.clone(), Arc::clone(&permit));
+            self.audit
+                .write(Event::started(run_info(plan), plan.approver.as_ref()))
+        };
         // From here on: if the future is dropped while `started` is written, that line is followed by `aborted`.
         let running = Running {
             host: self,
             permit: &permit,
         };
-        if let Err(error) = self.audit.write(Event::started(run_info(plan))).await {
-            running.ended();
-            return Err(error);
-        }
-        let ended = self.execute(&permit, live).await;
-        let mut outcome = match ended {
-            Ok(outcome) => outcome,
+        let kept = (reachable, descriptors);
+        let finished = self
+            .execute(&permit, live, ticket, kept, observer, started)
+            .await;
+        match finished {
+            Ok(Finished {
+                mut outcome,
+                written,
+            }) => {
+                if let Some(written) = written
+                    && let Err(error) = written.await
+                {
+                    outcome.warnings.push(error.to_string());
+                }
+                Ok(outcome)
+            }
             Err(error) => {
-                if running.ended() {
+                // Without the line `started`, nothing has begun.
+                let is_unrecorded = matches!(error, RunError::Host(Error::Audit { .. }));
+                if running.ended() && !is_unrecorded {
                     // The first error is the one that matters.
                     let _ = self.audit.write(Event::aborted(run_info(plan))).await;
                 }
-                return Err(error);
-            }
-        };
-        if running.ended() {
-            let finished = Event::finished(run_info(plan), &outcome);
-            if let Err(error) = self.audit.write(finished).await {
-                outcome.warnings.push(error.to_string());
+                Err(error)
             }
         }
-        Ok(outcome)
     }
 
-    /// Waits for a slot and runs the script.
-    async fn execute(&self, permit: &Arc<Permit>, live: Live) -> Result<Outcome, Error> {
+    /// Starts to wait for a slot, unless the tenant's quota forbids it.
+    async fn enter_queue(&self, plan: &Plan) -> Result<Ticket, RunError> {
+        let slots = &self.registered(plan)?.slots;
+        let cost = self.cost(plan);
+        // Entering sets the tenant's quota in the queue. New settings wait, so that no older quota replaces theirs.
+        let entered = self.with_settings_of(&plan.tenant, |settings| {
+            let entered = self.queue.enter(slots, &plan.tenant, &settings.quota, cost);
+            entered.map_err(|rejected| (rejected, settings.quota.clone()))
+        });
+        match entered {
+            Ok(ticket) => Ok(ticket),
+            Err((rejected, quota)) => {
+                let refusal = quota_refusal(&plan.tenant, &rejected, &quota, cost);
+                Err(self.refuse_run(plan, refusal).await)
+            }
+        }
+    }
+
+    fn cost(&self, plan: &Plan) -> Cost {
+        // A guest has one thread, a native script as many as it may start.
+        let busy = match plan.runtime == self.native.name() {
+            true => plan.limits.processes.min(self.processors),
+            false => 1,
+        };
+        Cost {
+            memory: plan.limits.memory,
+            cpu_time: plan.limits.time.saturating_mul(busy),
+        }
+    }
+
+    /// Records why a permitted run does not start.
+    async fn refuse_run(&self, plan: &Plan, refusal: Refusal) -> RunError {
+        let refusal = not_run(plan, refusal);
+        let event = Event::refused(run_info(plan), &refusal.message);
+        match self.audit.write(event).await {
+            Ok(()) => RunError::Refused(refusal),
+            Err(error) => error.into(),
+        }
+    }
+
+    /// Waits for a slot and for the line `started`, and runs the script.
+    async fn execute(
+        &self,
+        permit: &Arc<Permit>,
+        live: Live,
+        ticket: Ticket,
+        (reachable, descriptors): (Reachable, Reservation),
+        observer: Observer,
+        started: Written,
+    ) -> Result<Finished, RunError> {
         let plan = permit.plan();
         let registered = self.registered(plan)?;
         let Live {
@@ -74,22 +176,120 @@ impl Inner {
         let stdout = Output::new(Stream::Stdout, limit, output.clone());
         let stderr = Output::new(Stream::Stderr, limit, output);
         let runtime = &registered.runtime;
-        let ended = match registered.slots.take(&mut stop).await? {
-            None => Ended::cancelled_before_start(runtime.isolation()),
-            Some(slot) => {
+        let (slot, started) = {
+            let mut slot = pin!(ticket.wait(&registered.slots, &mut stop));
+            let at_once = poll_fn(|cx| Poll::Ready(slot.as_mut().poll(cx))).await;
+            let started = match &at_once {
+                Poll::Ready(Ok(Waited::Slot(_))) if registered.writes_record => Some(started),
+                _ => {
+                    started.await?;
+                    None
+                }
+            };
+            match at_once {
+                Poll::Ready(slot) => (slot?, started),
+                Poll::Pending => (slot.await?, started),
+            }
+        };
+        let finished = Arc::new(Mutex::new(None));
+        let abandoned = &observer.abandoned;
+        let ended = match slot {
+            Waited::Stopped => Ended::cancelled_before_start(runtime.isolation()),
+            Waited::Rejected(rejected) => {
+                let quota = self.settings_of(&plan.tenant).quota.clone();
+                let refusal = quota_refusal(&plan.tenant, &rejected, &quota, self.cost(plan));
+                return Err(self.refuse_run(plan, refusal).await);
+            }
+            Waited::Slot(slot) => {
+                drop(descriptors);
+                // Whoever waited for it may be gone.
+                let _ = observer.began.map(|began| began.send(()));
+                let teardown = Teardown::new(self.scratches.scratch(), slot, reachable);
+                let mut dropped = EndOnDrop(teardown.ending());
                 let context = RunContext {
                     stdin,
                     stdout: stdout.clone(),
                     stderr: stderr.clone(),
                     stop,
-                    scratch: self.scratches.scratch(),
-                    slot,
+                    denied: observer.denied,
+                    teardown,
+                    record: Record {
+                        started,
+                        finish: registered
+                            .writes_record
+                            .then(|| self.finish(permit, &stdout, &stderr, abandoned, &finished)),
+                    },
                 };
-                runtime.run(Arc::clone(permit), context).await?
+                let run = runtime.run(Arc::clone(permit), context);
+                let ended = match registered.is_added {
+                    false => run.await,
+                    // It may not stop when it is asked to.
+                    true => tokio::select! {
+                        ended = run => ended,
+                        _ = abandoned.wait() => return Err(Error::Stopped.into()),
+                    },
+                };
+                dropped.0 = None;
+                let ended = ended?;
+                if let Some(finished) = lock(&finished).take() {
+                    return Ok(finished);
+                }
+                stderr.pass_on_notes().await;
+                ended
             }
         };
+        Ok(self.finished(permit, ended, &stdout, &stderr, abandoned))
+    }
+
+    /// Finishes a run on the thread of its runtime, which may block.
+    fn finish(
+        &self,
+        permit: &Arc<Permit>,
+        stdout: &Output,
+        stderr: &Output,
+        abandoned: &Arc<SetOnce<Abandoned>>,
+        finished: &Arc<Mutex<Option<Finished>>>,
+    ) -> Finish {
+        let (host, permit) = (Weak::clone(&self.this), Arc::clone(permit));
+        let (stdout, stderr) = (stdout.clone(), stderr.clone());
+        let (finished, abandoned) = (Arc::clone(finished), Arc::clone(abandoned));
+        Box::new(move |ended| {
+            // A reader may be slow, so that thread does not wait for it.
+            if stderr.has_notes() {
+                return;
+            }
+            if let Some(host) = host.upgrade() {
+                let ended = ended.clone();
+                let mut recorded = host.finished(&permit, ended, &stdout, &stderr, &abandoned);
+                if let Some(written) = &mut recorded.written {
+                    written.write_now();
+                }
+                *lock(&finished) = Some(recorded);
+            }
+        })
+    }
+
+    /// Makes the outcome of a run and queues its line, unless its end is already recorded.
+    fn finished(
+        &self,
+        permit: &Permit,
+        ended: Ended,
+        stdout: &Output,
+        stderr: &Output,
+        abandoned: &SetOnce<Abandoned>,
+    ) -> Finished {
+        let plan = permit.plan();
         // Nothing of the run may write any more, even if its thread was abandoned.
-        Ok(outcome(plan, ended, stdout.close(), stderr.close()))
+        let outcome = outcome(plan, ended, stdout.close(), stderr.close());
+        let running = self.running().remove(plan.run_id());
+        // A script that has ended by itself is not aborted.
+        let is_aborted = outcome.status == Status::Cancelled && abandoned.get().is_some();
+        let event = running.map(|_| match is_aborted {
+            true => Event::aborted(run_info(plan)),
+            false => Event::finished(run_info(plan), &outcome),
+        });
+        let written = event.map(|event| self.audit.write(event));
+        Finished { outcome, written }
     }
 
     pub(super) fn abort_runs(&self) {
@@ -99,6 +299,27 @@ impl Inner {
             self.audit.post(Event::aborted(run_info(permit.plan())));
         }
         self.audit.flush_blocking();
+    }
+}
+
+/// The outcome of a run, and its line in the audit log.
+struct Finished {
+    outcome: Outcome,
+    written: Option<Written>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Lets [`Host::clean_up`](super::Host::clean_up) wait for a run whose future was dropped.
+struct EndOnDrop(Option<Ending>);
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        if let Some(ending) = &self.0 {
+            ending.begin();
+        }
     }
 }
 
@@ -126,6 +347,48 @@ impl Drop for Running<'_> {
     }
 }
 
+/// The refusal of a permitted run.
+fn not_run(plan: &Plan, refusal: Refusal) -> Refusal {
+    let message = format!("{} did not run: {}", plan.title(), refusal.message);
+    Refusal { message, ..refusal }
+}
+
+fn quota_refusal(tenant: &str, rejected: &Rejected, quota: &Quota, cost: Cost) -> Refusal {
+    let tenant = show(tenant);
+    let exceeds = |limit: &str, wanted: &str, key: &str, most: &str| {
+        let why = format!(
+            "its {limit} of {wanted} exceeds the quota `{key}` of {most} of tenant `{tenant}`"
+        );
+        let hint = format!("lower its limits, or raise the quota `{key}`");
+        Refusal::new(Check::Quota, why).hint(hint)
+    };
+    match (rejected, quota.memory, quota.cpu_time) {
+        (Rejected::Waiting { retry_after }, ..) => {
+            let why = format!(
+                "the quota of tenant `{tenant}` is used up: at most {} of its runs may wait",
+                quota.waiting
+            );
+            let hint = format!("try again in {}", show_duration(*retry_after));
+            Refusal {
+                retry_after: Some(*retry_after),
+                ..Refusal::new(Check::Quota, why).hint(hint)
+            }
+        }
+        (Rejected::TooLarge { what: "memory" }, Some(most), _) => {
+            let (wanted, most) = (show_bytes(cost.memory), show_bytes(most));
+            exceeds("memory limit", &wanted, "memory", &most)
+        }
+        (Rejected::TooLarge { what: "cpu_time" }, _, Some(most)) => {
+            let (wanted, most) = (show_duration(cost.cpu_time), show_duration(most));
+            exceeds("CPU time", &wanted, "cpu_time", &most)
+        }
+        (Rejected::TooLarge { what }, ..) => {
+            let why = format!("tenant `{tenant}` may run nothing");
+            Refusal::new(Check::Quota, why).hint(format!("raise the quota `{what}`"))
+        }
+    }
+}
+
 fn outcome(plan: &Plan, ended: Ended, stdout: Kept, stderr: Kept) -> Outcome {
     let Ended {
         status,
@@ -133,26 +396,45 @@ fn outcome(plan: &Plan, ended: Ended, stdout: Kept, stderr: Kept) -> Outcome {
         signal,
         time,
         usage,
+        denied,
+        denied_truncated,
+        artifacts,
+        artifacts_truncated,
         isolation,
         mut warnings,
+        mut limits_hit,
     } = ended;
     for (name, kept) in [("stdout", &stdout), ("stderr", &stderr)] {
         if kept.truncated {
             warnings.push(format!(
-                "{name} of `{}` was cut at {}: it wrote {} bytes (raise the limit with --max-output)",
+                "{name} of `{}` was cut at {} ({}): it wrote {} bytes",
                 show(plan.script()),
-                crate::limits::show_bytes(plan.limits.output),
+                show_bytes(plan.limits.output),
+                Limit::Output.key(),
                 kept.total
             ));
+            limits_hit.push(Limit::Output);
         }
     }
     if status == Status::TimedOut {
         warnings.push(format!(
-            "`{}` was stopped at its time limit of {} (raise it with --timeout)",
+            "`{}` was stopped at its time limit of {} ({})",
             show(plan.script()),
-            crate::limits::show_duration(plan.limits.time)
+            show_duration(plan.limits.time),
+            Limit::Time.key()
         ));
     }
+    limits_hit.extend(match status {
+        Status::TimedOut => Some(Limit::Time),
+        Status::OutOfFuel => Some(Limit::Fuel),
+        Status::OutOfMemory => Some(Limit::Memory),
+        _ => None,
+    });
+    limits_hit.dedup();
+    let (stdout_truncated, stderr_truncated) = (stdout.truncated, stderr.truncated);
+    let (stdout_bytes, stderr_bytes) = (stdout.total, stderr.total);
+    let (stdout, raw_stdout) = text(stdout);
+    let (stderr, raw_stderr) = text(stderr);
     Outcome {
         run_id: plan.run_id.clone(),
         skill: plan.skill().to_owned(),
@@ -163,25 +445,40 @@ fn outcome(plan: &Plan, ended: Ended, stdout: Kept, stderr: Kept) -> Outcome {
         exit_code,
         signal: signal.map(signal_name),
         signal_number: signal,
-        stdout_truncated: stdout.truncated,
-        stderr_truncated: stderr.truncated,
-        stdout_bytes: stdout.total,
-        stderr_bytes: stderr.total,
-        stdout: text(stdout),
-        stderr: text(stderr),
+        stdout_truncated,
+        stderr_truncated,
+        stdout_bytes,
+        stderr_bytes,
+        stdout,
+        stderr,
         execution_time_ms: round(time),
         success: status == Status::Exited && exit_code == 0,
         timeout: status == Status::TimedOut,
         signaled: status == Status::Signaled,
         usage,
+        denied,
+        denied_truncated,
+        artifacts,
+        artifacts_truncated,
         isolation,
         warnings,
+        limits_hit,
+        raw: Raw {
+            stdout: raw_stdout,
+            stderr: raw_stderr,
+        },
     }
 }
 
-fn text(kept: Kept) -> String {
-    String::from_utf8(kept.bytes)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+/// Output as text, and its bytes if it is not UTF-8.
+fn text(kept: Kept) -> (String, Option<Vec<u8>>) {
+    match String::from_utf8(kept.bytes) {
+        Ok(text) => (text, None),
+        Err(error) => {
+            let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
+            (text, Some(error.into_bytes()))
+        }
+    }
 }
 
 /// Milliseconds, rounded to the microsecond: more digits are noise.

@@ -8,6 +8,7 @@ mod envelope;
 mod references;
 
 use crate::files::{self, ReadError};
+use crate::host::{Host, blocking};
 use crate::ran::Ran;
 use crate::refusal::{Check, Refusal};
 use crate::request::{Request, Target};
@@ -61,9 +62,16 @@ enum ScriptEntry {
     Unreferenced(String),
 }
 
+impl Host {
+    /// The whole text of a loaded skill: see [`Load::render`].
+    pub async fn render(&self, load: Load, ran: Vec<Ran>) -> String {
+        blocking(move || load.render(ran)).await
+    }
+}
+
 impl Load {
     /// Finds what the skill's instructions refer to. `only` narrows which scripts run, by path, file name or
-    /// stem.
+    /// stem. Reads no files, unless the scripts of the skill were not [found](Skill::scripts) yet.
     pub fn new(skill: &Arc<Skill>, only: Option<&[String]>) -> Self {
         let mentions = Mentions::of(skill);
         let mut scripts = Vec::new();
@@ -132,7 +140,8 @@ impl Load {
         })
     }
 
-    /// The whole text, given the result of each script of [`Load::scripts`].
+    /// The whole text, given the result of each script of [`Load::scripts`]. Blocks: call it from a blocking thread, or
+    /// [`Host::render`].
     pub fn render(&self, ran: Vec<Ran>) -> String {
         let skill = &self.skill;
         let mut envelope = Envelope::default();
@@ -352,7 +361,7 @@ fn read(skill: &Skill, path: &str, max: usize) -> Result<Part, (&'static str, St
         }
         other => ("unreadable", other.to_string()),
     };
-    let (file, meta) = files::open(skill.root(), Path::new(path)).map_err(fail)?;
+    let (file, meta) = files::open(&skill.root(), Path::new(path)).map_err(fail)?;
     let mut bytes = Vec::new();
     // A few bytes more, to distinguish a character that is cut from an invalid one.
     let mut head = file.take(max as u64 + 4);

@@ -1,6 +1,7 @@
 //! The checks on a command of this machine: the policy grants it, and it is installed.
 
-use super::script::MAX_SCRIPT_BYTES;
+use super::request::not_granted;
+use super::script::{MAX_SCRIPT_BYTES, add_to_interpreters};
 use super::{CheckedCommand, CommandScript};
 use crate::files::{self, plain, show};
 use crate::grant::Grant;
@@ -8,8 +9,9 @@ use crate::ownership::{Ownership, other_writer};
 use crate::policy::EffectiveRules;
 use crate::programs::{self, PATH};
 use crate::refusal::{Check, Refusal};
-use crate::request::Tier;
+use crate::skill::Language;
 use crate::text::hex;
+use crate::tier::Tier;
 use sha2::{Digest as _, Sha256};
 use std::ffi::OsStr;
 use std::fs::File;
@@ -30,13 +32,34 @@ pub(super) fn check_granted(rules: &EffectiveRules<'_>, name: &str) -> Result<Gr
         let message = format!("`{}` is not the name of a command", show(name));
         Refusal::new(Check::Request, message).hint("name a command without a path")
     })?;
-    match rules.allows(&wanted) {
-        true => Ok(wanted),
-        false => Err(
-            Refusal::new(Check::Grants, format!("`{wanted}` is not granted")).hint(format!(
-                "add \"{wanted}\" to `allow` in skillrun.toml, or pass --allow {wanted}"
-            )),
-        ),
+    if let Some(policy_rules) = rules.forbids(&wanted) {
+        let message = format!("`{wanted}` is not granted{}", policy_rules.by());
+        return Err(not_granted(policy_rules, message, &wanted));
+    }
+    check_interpreter(rules, name, name)?;
+    Ok(wanted)
+}
+
+/// Refuses a command whose program is an interpreter that an enforcing policy does not list. `program` is the name of the
+/// command, or that of its file after resolving links.
+pub(super) fn check_interpreter(
+    rules: &EffectiveRules<'_>,
+    name: &str,
+    program: &str,
+) -> Result<(), Refusal> {
+    let Some(interpreter) = Language::of_interpreter(program).map(Language::interpreter) else {
+        return Ok(());
+    };
+    match rules.forbids_interpreter_as_command(interpreter) {
+        None => Ok(()),
+        Some(policy_rules) => {
+            let message = format!(
+                "the command `{name}` is the interpreter `{interpreter}`, which is not allowed{}",
+                policy_rules.by()
+            );
+            let hint = policy_rules.hint(&add_to_interpreters(interpreter));
+            Err(Refusal::new(Check::Interpreter, message).hint(hint))
+        }
     }
 }
 

@@ -4,11 +4,40 @@ use super::RunsIn;
 use crate::files::show;
 use crate::grant::Grant;
 use crate::limits::{Limits, show_bytes, show_duration};
-use crate::policy::EffectiveRules;
+use crate::policy::{EffectiveRules, PolicyRules};
 use crate::programs::{PATH, safe_variables};
 use crate::refusal::{Check, Refusal};
-use crate::request::{Request, Target, Tier};
+use crate::request::{Request, Target};
 use crate::skill::{Language, OWN_VARIABLES, Script};
+use crate::text::toml_string;
+use crate::tier::Tier;
+use crate::workspace::Workspace;
+
+/// Files that were given as bytes belong to one tenant, if a tenant gave them.
+pub(super) fn check_tenant(request: &Request) -> Result<(), Refusal> {
+    if let Target::Script { skill, .. } = &request.target {
+        check_owner("skill", skill.tenant(), &request.tenant)?;
+    }
+    match &request.workspace {
+        Some(Workspace::Private(private)) => {
+            check_owner("workspace", private.tenant(), &request.tenant)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a skill or a workspace of another tenant.
+pub(crate) fn check_owner(what: &str, owner: Option<&str>, tenant: &str) -> Result<(), Refusal> {
+    if owner.is_none_or(|owner| owner == tenant) {
+        return Ok(());
+    }
+    let message = format!(
+        "the {what} belongs to another tenant, not to `{}`",
+        show(tenant)
+    );
+    let hint = format!("use the {what} through the tenant that gave its files");
+    Err(Refusal::new(Check::Tenant, message).hint(hint))
+}
 
 pub(super) fn check_runtime(
     script: &Script,
@@ -107,11 +136,27 @@ pub(super) fn check_limits(
     match over.into_iter().find(|(_, over, _, _)| *over) {
         None => Ok(limits.clone()),
         Some((name, _, line, max)) => {
-            let message = format!("{name} exceeds the policy's maximum of `{max}`");
-            let hint = match (name, limits.fuel) {
-                ("fuel", None) => "remove `fuel` from [limits] in skillrun.toml".to_owned(),
-                _ => format!("write {line} under [limits] in skillrun.toml"),
+            let (_, wanted) = line.split_once(" = ").unwrap_or_default();
+            let wanted = match (name, limits.fuel) {
+                ("fuel", None) => "without a limit".to_owned(),
+                _ => format!("`{}`", wanted.trim_matches('"')),
             };
+            let policy_rules = rules.sets_limit(name);
+            let set = match policy_rules {
+                Some(policy_rules) if policy_rules.has_limit(name) => {
+                    format!(" that `limits.{name}` in {} sets", policy_rules.name())
+                }
+                Some(policy_rules) => {
+                    format!(", the default that {} enforces", policy_rules.name())
+                }
+                None => ", the default".to_owned(),
+            };
+            let message = format!("{name} {wanted} exceeds the maximum of `{max}`{set}");
+            let change = match (name, limits.fuel) {
+                ("fuel", None) => "remove `fuel` from [limits]".to_owned(),
+                _ => format!("write {line} under [limits]"),
+            };
+            let hint = policy_rules.unwrap_or_else(|| rules.own()).hint(&change);
             Err(Refusal::new(Check::Limits, message).hint(hint))
         }
     }
@@ -173,15 +218,34 @@ pub(super) fn check_grants(
         Target::Script { skill, .. } => format!("skill `{}`", show(skill.name())),
         other => format!("the command `{}`", show(other.name())),
     };
-    match grants.iter().find(|grant| !rules.allows(grant)) {
+    let mut forbidden = grants
+        .iter()
+        .filter_map(|grant| Some((grant, rules.forbids(grant)?)));
+    match forbidden.next() {
         None => Ok(()),
-        Some(grant) => Err(Refusal::new(
-            Check::Grants,
-            format!("`{grant}` is not granted to {grantee}"),
-        )
-        .hint(format!(
-            "add \"{grant}\" to `allow` in skillrun.toml, or pass --allow {grant}"
-        ))),
+        Some((grant, policy_rules)) => {
+            let shown = show(&grant.to_string());
+            let message = format!("`{shown}` is not granted to {grantee}{}", policy_rules.by());
+            Err(not_granted(policy_rules, message, grant))
+        }
+    }
+}
+
+/// The refusal of something that a policy does not grant.
+pub(super) fn not_granted(
+    policy_rules: PolicyRules<'_>,
+    message: String,
+    grant: &Grant,
+) -> Refusal {
+    let change = add_to_allow(grant);
+    policy_rules.refusal(Check::Grants, message, &change, grant.clone())
+}
+
+/// The change of a policy that allows `grant`. Untrusted names are in it, so it is one string of TOML.
+pub(super) fn add_to_allow(grant: &Grant) -> String {
+    match toml_string(&grant.to_string()) {
+        Some(grant) => format!("add {grant} to `allow`"),
+        None => "add this grant to `allow`".to_owned(),
     }
 }
 

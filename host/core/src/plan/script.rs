@@ -4,9 +4,11 @@
 use crate::content::Content;
 use crate::contents::Contents;
 use crate::files::{self, ReadError, plain, show};
+use crate::grant::Grant;
 use crate::policy::EffectiveRules;
 use crate::refusal::{Check, Refusal};
 use crate::skill::{NoScript, Script, Skill};
+use crate::text::{shell_path, single_quoted, toml_string};
 use cap_std::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,7 +38,8 @@ pub(super) fn find_script(skill: &Skill, wanted: &str) -> Result<Script, Refusal
         Ok(script) => Ok(script.clone()),
         Err(NoScript::Missing { nearest }) => {
             let nearest = nearest
-                .map(|name| format!("did you mean `{}`? ", show(&name)))
+                .and_then(shell_path)
+                .map(|name| format!("did you mean `{name}`? "))
                 .unwrap_or_default();
             Err(Refusal::new(
                 Check::Script,
@@ -92,11 +95,12 @@ pub(super) fn read_script(skill: &Skill, script: &Script) -> Result<(Vec<u8>, Pa
             format!("script `{name}` of skill `{of}` {error}"),
         ),
     };
-    let (file, meta) = files::open(skill.root(), Path::new(script.path())).map_err(fail)?;
+    let opened = files::open_with_path(&skill.root(), Path::new(script.path()));
+    let (file, meta, real) = opened.map_err(fail)?;
     // If the folder was moved in the meantime, the path as listed is used; the digest and the approval are then compared
     // under that path.
-    let real = files::real_path(&file).ok();
-    let real = real.and_then(|path| Some(path.strip_prefix(skill.path()).ok()?.to_owned()));
+    let real = real.and_then(Result::ok);
+    let real = real.and_then(|path| Some(path.strip_prefix(skill.directory()).ok()?.to_owned()));
     let real = real.unwrap_or_else(|| script.path().into());
     let source = files::read_open(file, &meta, MAX_SCRIPT_BYTES).map_err(fail)?;
     for (bit, word) in [(0o4000, "setuid"), (0o2000, "setgid")] {
@@ -111,7 +115,7 @@ pub(super) fn read_script(skill: &Skill, script: &Script) -> Result<(Vec<u8>, Pa
     Ok((source, real))
 }
 
-/// Compares the content of the skill with the digest in its section, if there is one, and returns it. The script that
+/// Compares the content of the skill with the digests in its sections, if there are any, and returns it. The script that
 /// was read must be part of that content.
 pub(super) fn check_digest(
     rules: &EffectiveRules<'_>,
@@ -120,32 +124,39 @@ pub(super) fn check_digest(
     hash: &str,
     contents: &mut Contents,
 ) -> Result<Option<Arc<Content>>, Refusal> {
-    let (Some(wanted), Some(section)) = (rules.digest(), rules.section()) else {
-        return Ok(None);
-    };
     let path = show(&skill.path().display().to_string());
     let refuse = |message: String| Refusal::new(Check::Policy, message);
-    let content = contents
-        .of(skill)
-        .and_then(|content| match content.contains_file(real, hash) {
-            true => Ok(content),
-            false => Err("the script changed in the meantime".to_owned()),
-        });
-    let content = content.map_err(|why| {
-        refuse(format!(
-            "the skill in `{path}` cannot be compared with the digest in the policy's section `{section}`: {why}"
-        ))
-    })?;
-    match wanted.strip_prefix("sha256:") == Some(content.hash()) {
-        true => Ok(Some(content)),
-        false => Err(refuse(format!(
-            "the skill in `{path}` does not match the digest in the policy's section `{section}`"
-        ))
-        .hint(format!(
-            "if this content is intended, write digest = \"sha256:{}\" in `{section}`",
-            content.hash()
-        ))),
+    let mut compared = None;
+    for (policy_rules, wanted) in rules.digests() {
+        let section = policy_rules.section().unwrap_or_default();
+        let content =
+            contents
+                .of(skill)
+                .and_then(|content| match content.contains_file(real, hash) {
+                    true => Ok(content),
+                    false => Err("the script changed in the meantime".to_owned()),
+                });
+        let content = content.map_err(|why| {
+            refuse(format!(
+                "the skill in `{path}` cannot be compared with the digest in the policy's section `{section}`: {why}"
+            ))
+        })?;
+        if wanted.strip_prefix("sha256:") != Some(content.hash()) {
+            let by = policy_rules.by();
+            let digest = content.hash();
+            return Err(refuse(format!(
+                "the skill in `{path}` does not match the digest in the policy's section `{section}`{by}"
+            ))
+            .hint(match by.is_empty() {
+                true => format!(
+                    "if this content is intended, write digest = \"sha256:{digest}\" in `{section}`"
+                ),
+                false => policy_rules.hint(&format!("set digest = \"sha256:{digest}\"")),
+            }));
+        }
+        compared = Some(content);
     }
+    Ok(compared)
 }
 
 pub(super) fn check_interpreter(
@@ -153,22 +164,31 @@ pub(super) fn check_interpreter(
     skill: &Skill,
     script: &Script,
 ) -> Result<(), Refusal> {
-    let allowed = rules.interpreters();
     let wanted = script.interpreter();
-    if allowed.iter().any(|name| name == wanted) {
+    let Some(policy_rules) = rules.forbids_interpreter(wanted) else {
         return Ok(());
-    }
-    Err(Refusal::new(
+    };
+    let message = format!(
+        "interpreter `{wanted}` is not allowed for skill `{}`{} (allowed: {})",
+        show(skill.name()),
+        policy_rules.by(),
+        rules.interpreters().join(", ")
+    );
+    let grant = Grant::Interpreter(wanted.to_owned());
+    Err(policy_rules.refusal(
         Check::Interpreter,
-        format!(
-            "interpreter `{wanted}` is not allowed for skill `{}` (allowed: {})",
-            show(skill.name()),
-            allowed.join(", ")
-        ),
-    )
-    .hint(format!(
-        "add \"{wanted}\" to `interpreters` in skillrun.toml, or pass --allow interpreter:{wanted}"
-    )))
+        message,
+        &add_to_interpreters(wanted),
+        grant,
+    ))
+}
+
+/// The change of a policy that allows an interpreter.
+pub(super) fn add_to_interpreters(name: &str) -> String {
+    match toml_string(name) {
+        Some(name) => format!("add {name} to `interpreters`"),
+        None => "add it to `interpreters`".to_owned(),
+    }
 }
 
 pub(super) fn check_allowed_tools(
@@ -246,7 +266,7 @@ fn command_lines(skill: &Skill, script: &Script, args: &[String]) -> Vec<String>
         true => Vec::new(),
         false => with_tail(&lines, &tail(in_double_quotes)),
     };
-    lines = with_tail(&lines, &tail(in_single_quotes));
+    lines = with_tail(&lines, &tail(single_quoted));
     lines.extend(double);
     lines
 }
@@ -260,10 +280,6 @@ fn with_tail(lines: &[String], tail: &str) -> Vec<String> {
 fn is_one_word(arg: &str) -> bool {
     let splits = |c: char| c.is_whitespace() || c.is_control() || "\"'`\\$&|;<>()".contains(c);
     !arg.is_empty() && !arg.contains(splits)
-}
-
-fn in_single_quotes(arg: &str) -> String {
-    format!("'{}'", arg.replace('\'', r"'\''"))
 }
 
 fn in_double_quotes(arg: &str) -> String {
@@ -320,7 +336,7 @@ mod tests {
 
     #[test]
     fn quoted_arguments_are_escaped() {
-        assert_eq!(in_single_quotes("it's $5"), r"'it'\''s $5'");
+        assert_eq!(single_quoted("it's $5"), r"'it'\''s $5'");
         assert_eq!(in_double_quotes("\"it's\" \\ $5"), r#""\"it's\" \\ \$5""#);
     }
 }

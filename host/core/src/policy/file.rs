@@ -4,19 +4,24 @@
 //! It reads key by key from a tree with spans instead of deriving `Deserialize`: a derived parser knows
 //! where a value is malformed, but not where one is out of range or not a grant.
 
-use super::section::{Section, Selector};
-use super::{ApprovalMode, LimitOverrides, NativeMode, Policy, Rules};
+use super::build::{self, Lines};
+use super::definition::{Definition, LimitRules, Rules, SkillRules};
+use super::error::{PolicyError, Position};
+use super::section::Selector;
+use super::{ApprovalMode, NativeMode, Policy};
 use crate::files::show;
 use crate::grant::Grant;
-use crate::limits::{self, LimitError, Limits};
+use crate::limits::{self, LimitError};
 use crate::skill::Language;
 use crate::suggest::nearest;
+use crate::tier::Tier;
 use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-const KEYS: [&str; 6] = [
+const KEYS: [&str; 7] = [
+    "enforce",
     "interpreters",
     "approval",
     "native",
@@ -24,9 +29,10 @@ const KEYS: [&str; 6] = [
     "limits",
     "skill",
 ];
-const SKILL_KEYS: [&str; 7] = [
+const SKILL_KEYS: [&str; 8] = [
     "digest",
     "inherit",
+    "runtime",
     "interpreters",
     "approval",
     "native",
@@ -47,7 +53,7 @@ type Value<'a> = Spanned<DeValue<'a>>;
 type Table<'a> = DeTable<'a>;
 
 /// Parses a policy's text. Relative paths in it start at `base`.
-pub(super) fn parse(text: &str, base: &Path) -> Result<Policy, String> {
+pub(super) fn parse(text: &str, base: &Path) -> Result<Policy, PolicyError> {
     let reader = Reader { text, base };
     let table = DeTable::parse(text).map_err(|error| {
         let start = error.span().map_or(0, |span| span.start);
@@ -62,97 +68,91 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn policy(&self, table: &Table<'_>) -> Result<Policy, String> {
-        let mut policy = Policy::default();
+    fn policy(&self, table: &Table<'_>) -> Result<Policy, PolicyError> {
+        let mut definition = Definition::default();
+        let mut lines = Lines::default();
         for (key, value) in table {
             match key.get_ref().as_ref() {
-                "skill" => policy.sections = self.sections(value)?,
-                other if self.read_rule(other, value, &mut policy.rules)? => {}
+                "enforce" => definition.enforce = self.flag(value, "enforce")?,
+                "skill" => self.sections(value, &mut definition, &mut lines)?,
+                other
+                    if self.read_rule(other, value, &mut definition.rules, &mut lines.rules)? => {}
+                other if SKILL_KEYS.contains(&other) => {
+                    let why = format!("`{other}` applies to one skill, not to every skill");
+                    let hint = "write it under the header of a section, as in [skill.deploy]";
+                    return Err(self.at(key.span(), &why).with_hint(hint));
+                }
                 other => return Err(self.unknown(key.span(), other, "a key", &KEYS)),
             }
         }
-        Ok(policy)
+        build::build(definition, lines, self.base)
     }
 
-    fn sections(&self, value: &Value<'_>) -> Result<Vec<Section>, String> {
-        let mut sections = Vec::new();
+    fn sections(
+        &self,
+        value: &Value<'_>,
+        definition: &mut Definition,
+        lines: &mut Lines,
+    ) -> Result<(), PolicyError> {
+        let mut selected: Vec<Selector> = Vec::new();
         for (key, value) in self.table(value, "skill")? {
             let name = key.get_ref().as_ref();
-            let selector = self.selector(name).ok_or_else(|| {
-                let why = format!(
-                    "`{}` is neither the name nor the path of a skill's folder",
-                    show(name)
-                );
-                self.at(key.span(), &why)
-            })?;
-            let table = self.table(value, name)?;
-            let mut digest = None;
-            for (key, value) in table {
-                if key.get_ref() == "digest" {
-                    digest = Some(self.digest(value)?);
+            let at_key = |error: PolicyError| error.at(self.position(key.span().start));
+            let selector = Selector::parse(name, self.base).map_err(at_key)?;
+            if selected.contains(&selector) {
+                let why = format!("`{}` selects the same skill as another section", show(name));
+                return Err(self.at(key.span(), &why));
+            }
+            selected.push(selector);
+            let (mut rules, mut grants) = (SkillRules::default(), Vec::new());
+            for (key, value) in self.table(value, name)? {
+                match key.get_ref().as_ref() {
+                    "digest" => rules.digest = Some(self.digest(value)?),
+                    "runtime" => {
+                        let tiers = Tier::ALL.map(|tier| (tier.word(), tier));
+                        rules.runtime = Some(self.keyword(value, "runtime", &tiers)?);
+                    }
+                    "inherit" => rules.inherit = self.flag(value, "inherit")?,
+                    "enforce" => {
+                        let why = "`enforce` applies to the whole policy, not to one skill";
+                        let hint = "write it at the top of the file, before every header";
+                        return Err(self.at(key.span(), why).with_hint(hint));
+                    }
+                    other if self.read_rule(other, value, &mut rules.rules, &mut grants)? => {}
+                    other => {
+                        let what = "a key of a section";
+                        return Err(self.unknown(key.span(), other, what, &SKILL_KEYS));
+                    }
                 }
             }
-            sections.push(Section {
-                key: name.to_owned(),
-                selector,
-                digest,
-                rules: self.rules(table)?,
-            });
+            lines.skills.insert(name.to_owned(), grants);
+            definition.skills.insert(name.to_owned(), rules);
         }
-        Ok(sections)
+        Ok(())
     }
 
-    /// Parses a section's key: with a `/` it is a path, otherwise a name.
-    fn selector(&self, key: &str) -> Option<Selector> {
-        if matches!(key, "" | "." | ".." | "~") || key.contains('\0') {
-            return None;
-        }
-        match key.split_once('/') {
-            None => Some(Selector::Name),
-            Some(("~", below)) => Some(Selector::BelowHome(below.trim_start_matches('/').into())),
-            Some((user, _)) if user.starts_with('~') => None,
-            Some(_) => Some(Selector::Path(self.base.join(key))),
-        }
+    fn flag(&self, value: &Value<'_>, key: &str) -> Result<bool, PolicyError> {
+        let why = || format!("`{key}` must be `true` or `false`");
+        let flag = value.get_ref().as_bool();
+        flag.ok_or_else(|| self.at(value.span(), &why()))
     }
 
-    fn digest(&self, value: &Value<'_>) -> Result<String, String> {
+    fn digest(&self, value: &Value<'_>) -> Result<String, PolicyError> {
         let text = self.text(value, "a digest such as \"sha256:…\"")?;
-        let is_hex = |c: char| matches!(c, '0'..='9' | 'a'..='f');
-        let hex = text.strip_prefix("sha256:");
-        match hex.is_some_and(|hex| hex.len() == 64 && hex.chars().all(is_hex)) {
-            true => Ok(text.to_owned()),
-            false => {
-                let why = format!(
-                    "`{}` is not a digest: expected `sha256:` and 64 lowercase hexadecimal digits, as `skillrun show` prints them",
-                    show(text)
-                );
-                Err(self.at(value.span(), &why))
-            }
-        }
+        let at_value = |error: PolicyError| error.at(self.position(value.span().start));
+        build::check_digest(text).map_err(at_value)?;
+        Ok(text.to_owned())
     }
 
-    fn rules(&self, table: &Table<'_>) -> Result<Rules, String> {
-        let mut rules = Rules::default();
-        for (key, value) in table {
-            match key.get_ref().as_ref() {
-                // Selects the skill; it is not a rule.
-                "digest" => {}
-                "inherit" => {
-                    let inherit = value.get_ref().as_bool();
-                    let bad = || self.at(value.span(), "`inherit` must be `true` or `false`");
-                    rules.no_inherit = !inherit.ok_or_else(bad)?;
-                }
-                other if self.read_rule(other, value, &mut rules)? => {}
-                other => {
-                    return Err(self.unknown(key.span(), other, "a key of a section", &SKILL_KEYS));
-                }
-            }
-        }
-        Ok(rules)
-    }
-
-    /// Reads a key that stands both at the top and in sections; `false` if it is another one.
-    fn read_rule(&self, key: &str, value: &Value<'_>, rules: &mut Rules) -> Result<bool, String> {
+    /// Reads a key that stands both at the top and in sections; `false` if it is another one. `lines` are those of its
+    /// grants.
+    fn read_rule(
+        &self,
+        key: &str,
+        value: &Value<'_>,
+        rules: &mut Rules,
+        lines: &mut Vec<usize>,
+    ) -> Result<bool, PolicyError> {
         match key {
             "interpreters" => rules.interpreters = Some(self.interpreters(value)?),
             "approval" => {
@@ -163,21 +163,25 @@ impl Reader<'_> {
                 let modes = NativeMode::ALL.map(|mode| (mode.word(), mode));
                 rules.native = Some(self.keyword(value, key, &modes)?);
             }
-            "allow" => (rules.allow, rules.allow_lines) = self.grants(value)?,
+            "allow" => {
+                let (grants, at) = self.grants(value)?;
+                rules.allow = Some(grants);
+                *lines = at;
+            }
             "limits" => rules.limits = self.limits(value)?,
             _ => return Ok(false),
         }
         Ok(true)
     }
 
-    fn limits(&self, value: &Value<'_>) -> Result<LimitOverrides, String> {
-        let mut limits = LimitOverrides::default();
+    fn limits(&self, value: &Value<'_>) -> Result<LimitRules, PolicyError> {
+        let mut limits = LimitRules::default();
         for (key, value) in self.table(value, "limits")? {
-            let duration = || -> Result<_, String> {
+            let duration = || -> Result<_, PolicyError> {
                 let text = self.text(value, "a duration such as \"30s\"")?;
                 limits::parse_duration(text).map_err(|error| self.at_limit(value, &error))
             };
-            let bytes = || -> Result<_, String> {
+            let bytes = || -> Result<_, PolicyError> {
                 let text = self.text(value, "a size such as \"256MiB\"")?;
                 limits::parse_bytes(text).map_err(|error| self.at_limit(value, &error))
             };
@@ -193,14 +197,14 @@ impl Reader<'_> {
                 other => return Err(self.unknown(key.span(), other, "a limit", &LIMITS)),
             }
             // Each limit is checked on its own, so that the message names its line.
-            let checked = limits.applied_to(Limits::default()).check();
-            checked.map_err(|error| self.at_limit(value, &error))?;
+            let at_value = |error: PolicyError| error.at(self.position(value.span().start));
+            limits.check().map_err(at_value)?;
         }
         Ok(limits)
     }
 
     /// The grants and their lines.
-    fn grants(&self, value: &Value<'_>) -> Result<(Vec<Grant>, Vec<usize>), String> {
+    fn grants(&self, value: &Value<'_>) -> Result<(Vec<Grant>, Vec<usize>), PolicyError> {
         let (mut grants, mut lines) = (Vec::new(), Vec::new());
         for value in self.list(value, "allow")? {
             let text = self.text(value, "a grant such as \"read:./data\"")?;
@@ -210,13 +214,13 @@ impl Reader<'_> {
             if let Grant::Interpreter(name) = &grant {
                 self.known_interpreter(value, name)?;
             }
-            grants.push(grant.resolved(self.base));
+            grants.push(grant);
             lines.push(self.line(value.span().start));
         }
         Ok((grants, lines))
     }
 
-    fn interpreters(&self, value: &Value<'_>) -> Result<Vec<String>, String> {
+    fn interpreters(&self, value: &Value<'_>) -> Result<Vec<String>, PolicyError> {
         let mut names = Vec::new();
         for value in self.list(value, "interpreters")? {
             let name = self.text(value, "the name of an interpreter")?;
@@ -226,7 +230,7 @@ impl Reader<'_> {
         Ok(names)
     }
 
-    fn known_interpreter(&self, value: &Value<'_>, name: &str) -> Result<(), String> {
+    fn known_interpreter(&self, value: &Value<'_>, name: &str) -> Result<(), PolicyError> {
         let known = Language::ALL.map(Language::interpreter);
         match known.contains(&name) {
             true => Ok(()),
@@ -239,7 +243,7 @@ impl Reader<'_> {
         value: &Value<'_>,
         key: &str,
         keywords: &[(&str, T)],
-    ) -> Result<T, String> {
+    ) -> Result<T, PolicyError> {
         let names: Vec<&str> = keywords.iter().map(|(name, _)| *name).collect();
         let text = self.text(value, &format!("one of {}", names.join(", ")))?;
         let found = keywords.iter().find(|(name, _)| *name == text);
@@ -249,7 +253,7 @@ impl Reader<'_> {
             .ok_or_else(|| self.unknown(value.span(), text, &what, &names))
     }
 
-    fn table<'t>(&self, value: &'t Value<'_>, what: &str) -> Result<&'t Table<'t>, String> {
+    fn table<'t>(&self, value: &'t Value<'_>, what: &str) -> Result<&'t Table<'t>, PolicyError> {
         let bad = || self.at(value.span(), &format!("`{}` is not a table", show(what)));
         value.get_ref().as_table().ok_or_else(bad)
     }
@@ -258,17 +262,17 @@ impl Reader<'_> {
         &self,
         value: &'t Value<'_>,
         what: &str,
-    ) -> Result<impl Iterator<Item = &'t Value<'t>>, String> {
+    ) -> Result<impl Iterator<Item = &'t Value<'t>>, PolicyError> {
         let bad = || self.at(value.span(), &format!("`{what}` is not a list"));
         Ok(value.get_ref().as_array().ok_or_else(bad)?.iter())
     }
 
-    fn text<'t>(&self, value: &'t Value<'_>, what: &str) -> Result<&'t str, String> {
+    fn text<'t>(&self, value: &'t Value<'_>, what: &str) -> Result<&'t str, PolicyError> {
         let bad = || self.at(value.span(), &format!("expected {what} in quotes"));
         value.get_ref().as_str().ok_or_else(bad)
     }
 
-    fn number<T: TryFrom<u64>>(&self, value: &Value<'_>) -> Result<T, String> {
+    fn number<T: TryFrom<u64>>(&self, value: &Value<'_>) -> Result<T, PolicyError> {
         let integer = value.get_ref().as_integer();
         let number = integer.and_then(|integer| {
             let number = u64::from_str_radix(integer.as_str(), integer.radix()).ok()?;
@@ -277,11 +281,11 @@ impl Reader<'_> {
         number.ok_or_else(|| self.at(value.span(), "expected a whole number"))
     }
 
-    fn at_limit(&self, value: &Value<'_>, error: &LimitError) -> String {
+    fn at_limit(&self, value: &Value<'_>, error: &LimitError) -> PolicyError {
         self.at(value.span(), &error.to_string())
     }
 
-    fn unknown(&self, span: Range<usize>, found: &str, what: &str, valid: &[&str]) -> String {
+    fn unknown(&self, span: Range<usize>, found: &str, what: &str, valid: &[&str]) -> PolicyError {
         let nearest = nearest(found, valid.iter().copied());
         let help = match nearest {
             Some(nearest) => format!("did you mean `{nearest}`?"),
@@ -290,13 +294,18 @@ impl Reader<'_> {
         self.at(span, &format!("`{}` is not {what}; {help}", show(found)))
     }
 
-    /// A message with the line and column that it is about.
-    fn at(&self, span: Range<usize>, message: &str) -> String {
-        let before = self.text.get(..span.start).unwrap_or_default();
-        let line = self.line(span.start);
-        let start = before.rfind('\n').map_or(0, |at| at + 1);
-        let column = before[start..].chars().count() + 1;
-        format!("line {line}, column {column}: {message}")
+    /// A problem with the line and column that it is about.
+    fn at(&self, span: Range<usize>, message: &str) -> PolicyError {
+        PolicyError::new(message).at(self.position(span.start))
+    }
+
+    fn position(&self, start: usize) -> Position {
+        let before = self.text.get(..start).unwrap_or_default();
+        let row = before.rfind('\n').map_or(0, |at| at + 1);
+        Position {
+            line: self.line(start),
+            column: before[row..].chars().count() + 1,
+        }
     }
 
     fn line(&self, start: usize) -> usize {

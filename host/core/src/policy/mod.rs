@@ -3,21 +3,39 @@
 //! The empty policy grants nothing beyond the default interpreters and limits. A skill can never
 //! widen its own policy: the caller chooses the path of the file, and nothing inside a skill is read
 //! as policy. An unknown key is an error, because a misspelt restriction would otherwise restrict nothing.
+//!
+//! A program can also make a policy from a [`Definition`], which has a field for every key of the file, and print any
+//! policy as a file with [`Policy::to_toml`].
 
+mod build;
+mod definition;
+mod effective;
+mod error;
 mod file;
+pub(crate) mod machine;
 mod overview;
 mod section;
 mod trust;
+mod write;
 
+pub use crate::refusal::Remedy;
+pub use definition::{Definition, LimitRules, Rules, SkillRules};
+pub use effective::EffectiveRules;
+pub(crate) use effective::PolicyRules;
+pub use error::PolicyError;
 pub use overview::PolicyPart;
-pub use section::EffectiveRules;
 pub use trust::{Trust, TrustError, TrustedPolicies, TrustedPolicy};
 
-use crate::files::ReadError;
+use crate::files::{ReadError, show};
 use crate::grant::Grant;
 use crate::limits::Limits;
 use section::{PROJECT_SKILL_DIRS, Section};
 use std::path::{Path, PathBuf};
+
+/// A path in a message.
+fn shown(path: &Path) -> String {
+    show(&path.display().to_string())
+}
 
 /// A policy is written by hand; a larger file is not a policy.
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -26,7 +44,12 @@ const MAX_BYTES: u64 = 1024 * 1024;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Policy {
     source: Option<PathBuf>,
+    /// Whether flags and other policies can only narrow it.
+    enforce: bool,
     rules: Rules,
+    /// The line of each grant in the file.
+    lines: Written<Vec<usize>>,
+    /// Sorted by their selectors.
     sections: Vec<Section>,
     /// The directories in which a section's bare name selects a skill.
     skill_dirs: Vec<PathBuf>,
@@ -34,73 +57,25 @@ pub struct Policy {
     home: Option<PathBuf>,
     /// Grants that a person typed, for this run only.
     typed: Vec<Grant>,
+    /// Policies that this one cannot widen.
+    ceilings: Vec<Policy>,
 }
 
-/// Rules for every skill, or for one.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Rules {
-    /// Whether the grants for every skill do not apply to this one.
-    no_inherit: bool,
-    interpreters: Option<Vec<String>>,
-    approval: Option<ApprovalMode>,
-    native: Option<NativeMode>,
-    allow: Vec<Grant>,
-    /// The line of each grant in the file.
-    allow_lines: Vec<usize>,
-    limits: LimitOverrides,
-}
+/// Where something was written. It does not change what a policy means, so all places are equal.
+#[derive(Debug, Clone, Default)]
+struct Written<T>(T);
 
-/// The limits that a file sets; the others keep their value.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct LimitOverrides {
-    time: Option<std::time::Duration>,
-    fuel: Option<u64>,
-    memory: Option<u64>,
-    output: Option<u64>,
-    scratch: Option<u64>,
-    disk: Option<u64>,
-    open_files: Option<u32>,
-    /// Processes and threads of a native script.
-    processes: Option<u32>,
-}
-
-impl LimitOverrides {
-    fn applied_to(&self, limits: Limits) -> Limits {
-        let Self {
-            time,
-            fuel,
-            memory,
-            output,
-            scratch,
-            disk,
-            open_files,
-            processes,
-        } = self;
-        Limits {
-            time: time.unwrap_or(limits.time),
-            fuel: fuel.or(limits.fuel),
-            memory: memory.unwrap_or(limits.memory),
-            output: output.unwrap_or(limits.output),
-            arguments: limits.arguments,
-            scratch: scratch.unwrap_or(limits.scratch),
-            disk: disk.unwrap_or(limits.disk),
-            open_files: open_files.unwrap_or(limits.open_files),
-            processes: processes.unwrap_or(limits.processes),
-        }
+impl<T> PartialEq for Written<T> {
+    fn eq(&self, _: &Self) -> bool {
+        true
     }
 }
 
-/// Why a policy could not be read.
-#[derive(Debug, thiserror::Error)]
-#[error("policy `{}`: {why}", path.display())]
-pub struct PolicyError {
-    path: PathBuf,
-    why: String,
-}
+impl<T> Eq for Written<T> {}
 
 /// When a person is asked. Typing a command counts as the person's approval, so only agent-facing
-/// front ends ask.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// front ends ask, unless the policy is enforced. The later mode is the stricter one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum ApprovalMode {
     /// Nobody is asked.
     Never,
@@ -139,6 +114,15 @@ pub enum NativeMode {
 impl NativeMode {
     const ALL: [Self; 3] = [Self::Refuse, Self::Confined, Self::Namespaces];
 
+    /// The higher, the stricter.
+    fn strictness(self) -> u8 {
+        match self {
+            Self::Confined => 0,
+            Self::Namespaces => 1,
+            Self::Refuse => 2,
+        }
+    }
+
     /// Its name in a policy file.
     fn word(self) -> &'static str {
         match self {
@@ -153,14 +137,14 @@ impl Policy {
     /// The interpreters that are allowed by default.
     pub const INTERPRETERS: [&str; 3] = ["python3", "bash", "node"];
 
-    /// Reads a policy file.
+    /// Reads a policy file. Blocks: call it from a blocking thread.
     pub fn load(path: &Path) -> Result<Self, PolicyError> {
         PolicyFile::read(path)?.parse()
     }
 
     /// Parses a policy's text. Relative paths in it start at `base`, and bare names of sections select skills in the
     /// skill directories of the project there: see [`Policy::with_skill_dirs`].
-    pub fn parse(text: &str, base: &Path) -> Result<Self, String> {
+    pub fn parse(text: &str, base: &Path) -> Result<Self, PolicyError> {
         let policy = file::parse(text, base)?;
         Ok(policy.with_skill_dirs(Self::project_skill_dirs(base)))
     }
@@ -195,16 +179,49 @@ impl Policy {
         self.source.as_deref()
     }
 
-    /// This policy with further grants, which a person typed.
+    /// Whether it says `enforce = true`: flags and other policies can only narrow it.
+    pub fn enforces(&self) -> bool {
+        self.enforce
+    }
+
+    /// This policy below a ceiling: what `ceiling` does not allow is refused, whatever this policy says and a person types.
+    /// Limits are the lower ones, approval and isolation the stricter ones. A key that the ceiling does not have restricts
+    /// nothing, unless the ceiling says `enforce = true`: then it is a maximum as it stands, and grants only what it lists.
+    ///
+    /// ```
+    /// # use skillrun::Policy;
+    /// let ceiling = Policy::parse("native = \"refuse\"\n[limits]\ntime = \"10s\"", "/etc/agent".as_ref())?;
+    /// let policy = Policy::parse("allow = [\"env:API_KEY\"]", "/home/ann".as_ref())?.bounded_by(ceiling);
+    /// # Ok::<(), skillrun::policy::PolicyError>(())
+    /// ```
+    #[must_use]
+    pub fn bounded_by(mut self, mut ceiling: Self) -> Self {
+        let above = std::mem::take(&mut ceiling.ceilings);
+        self.ceilings.push(ceiling);
+        self.ceilings.extend(above);
+        self
+    }
+
+    /// The policies that this one cannot widen.
+    pub fn ceilings(&self) -> &[Self] {
+        &self.ceilings
+    }
+
+    /// This policy with further grants, which a person typed. They do not count if it says `enforce = true`, and never
+    /// for its ceilings.
     #[must_use]
     pub fn and_allow(mut self, grants: impl IntoIterator<Item = Grant>) -> Self {
         self.typed.extend(grants);
         self
     }
 
-    /// This policy with limits that a person typed as the maximum, where the policy sets none itself.
+    /// This policy with limits that a person typed as the maximum, where the policy sets none itself. They do not count if
+    /// it says `enforce = true`, and never for its ceilings.
     #[must_use]
     pub fn and_limits(mut self, typed: &Limits) -> Self {
+        if self.enforce {
+            return self;
+        }
         let own = &mut self.rules.limits;
         own.time.get_or_insert(typed.time);
         own.fuel = own.fuel.or(typed.fuel);
@@ -230,12 +247,10 @@ pub struct PolicyFile {
 }
 
 impl PolicyFile {
-    /// Reads a file of at most 1 MiB. A link must not lead out of its directory.
+    /// Reads a file of at most 1 MiB. A link must not lead out of its directory. Blocks: call it from a
+    /// blocking thread.
     pub fn read(path: &Path) -> Result<Self, PolicyError> {
-        let fail = |why: String| PolicyError {
-            path: path.to_owned(),
-            why,
-        };
+        let fail = |why: String| PolicyError::new(why).in_file(path);
         let io = |error: std::io::Error| fail(crate::files::plain(&error));
         let directory = path
             .parent()
@@ -279,12 +294,9 @@ impl PolicyFile {
 
     /// Parses it as the policy of its directory.
     pub fn parse(&self) -> Result<Policy, PolicyError> {
-        let fail = |why: String| PolicyError {
-            path: self.named.clone(),
-            why,
-        };
-        let text =
-            std::str::from_utf8(&self.bytes).map_err(|_| fail("it is not UTF-8 text".into()))?;
+        let fail = |error: PolicyError| error.in_file(&self.named);
+        let text = std::str::from_utf8(&self.bytes)
+            .map_err(|_| fail(PolicyError::new("it is not UTF-8 text")))?;
         let base = self.path.parent().unwrap_or(Path::new("/"));
         let mut policy = Policy::parse(text, base).map_err(fail)?;
         policy.source = Some(self.path.clone());
@@ -325,7 +337,7 @@ mod tests {
         let project = project(&["any"]);
         let empty = policy("", &project);
         for rules in [rules(&empty, &project, "any"), empty.rules_for_commands()] {
-            assert_eq!(rules.grants().count(), 0);
+            assert_eq!(rules.grants().len(), 0);
             assert_eq!(rules.interpreters(), ["python3", "bash", "node"]);
             assert_eq!(rules.limits(), Limits::default());
         }
@@ -365,11 +377,11 @@ mod tests {
         );
         let [a, b, c] = ["a", "b", "c"].map(|name| rules(&policy, &project, name));
         let shown = |rules: EffectiveRules<'_>| {
-            let all = rules.grants().map(Grant::to_string);
-            all.collect::<Vec<_>>()
+            let all = rules.grants();
+            all.iter().map(Grant::to_string).collect::<Vec<_>>()
         };
-        assert_eq!(shown(a), ["read:/x"]);
-        assert_eq!(shown(b), ["net:*"]);
+        assert_eq!(shown(a.clone()), ["read:/x"]);
+        assert_eq!(shown(b.clone()), ["net:*"]);
         assert_eq!(a.approval(), ApprovalMode::Always);
         assert_eq!(b.approval(), ApprovalMode::Never);
         assert_eq!(c.approval(), ApprovalMode::FirstRun);
@@ -412,7 +424,7 @@ mod tests {
             ),
             (
                 "x = 1",
-                "line 1, column 1: `x` is not a key; expected one of interpreters, approval, native, allow, limits, skill",
+                "line 1, column 1: `x` is not a key; expected one of enforce, interpreters, approval, native, allow, limits, skill",
             ),
             (
                 "[limits]\ntimeout = \"1s\"",
@@ -486,7 +498,34 @@ mod tests {
             ),
         ] {
             let error = Policy::parse(text, Path::new("/")).unwrap_err();
-            assert_eq!(error, why, "{text}");
+            assert_eq!(error.to_string(), why, "{text}");
         }
+    }
+
+    #[test]
+    fn the_parts_of_an_error_can_be_read_one_by_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("skillrun.toml");
+        std::fs::write(&file, "allow = [\"\u{e4}\", \"native\"]\n").unwrap();
+        let error = Policy::load(&file).unwrap_err();
+        assert_eq!(error.path(), Some(file.as_path()));
+        assert_eq!((error.line(), error.column()), (Some(1), Some(10)));
+        assert!(error.message().starts_with("`\u{e4}` is not a grant"));
+        let shown = format!("policy `{}`: line 1, column 10: `\u{e4}`", file.display());
+        assert!(error.to_string().starts_with(&shown), "{error}");
+        // A file that cannot be read has no position, and a text no file.
+        let missing = Policy::load(&folder.path().join("none.toml")).unwrap_err();
+        assert_eq!((missing.line(), missing.column()), (None, None));
+        assert_eq!(missing.message(), "no such file or directory");
+        let text = Policy::parse("inherit = false", Path::new("/")).unwrap_err();
+        assert_eq!((text.path(), text.line()), (None, Some(1)));
+        assert_eq!(
+            text.message(),
+            "`inherit` applies to one skill, not to every skill"
+        );
+        assert_eq!(
+            text.hint(),
+            Some("write it under the header of a section, as in [skill.deploy]")
+        );
     }
 }

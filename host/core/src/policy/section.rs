@@ -1,14 +1,16 @@
-//! Which section of a policy applies to which skill, and the rules that result.
+//! Which section of a policy applies to which skill.
 //!
 //! A section selects a skill by the path of its folder, by its content, or by a bare name. A bare name applies only in
 //! the skill directories that belong to the policy: a repository can ship a folder of any name, and its skill must not
 //! get what was granted to another. Real paths are compared. A skill that a section may be meant for, but does not cover,
 //! is refused: the section may be narrower than the rest of the policy, or wider.
 
-use super::{ApprovalMode, Limits, NativeMode, Policy, Rules};
+use super::definition::SkillRules;
+use super::error::PolicyError;
+use super::{Policy, Written, shown};
 use crate::files::show;
-use crate::grant::Grant;
 use crate::skill::Skill;
+use crate::text::toml_quoted;
 use std::path::{Path, PathBuf};
 
 /// The skill directories of a project, below its folder.
@@ -23,22 +25,45 @@ pub(super) const PROJECT_SKILL_DIRS: [&str; 4] = [
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Section {
     /// The text after `skill.`: the bare name, or the path as it is written.
-    pub(super) key: String,
+    pub(super) key: Written<String>,
     pub(super) selector: Selector,
-    /// The content that the skill must have, as `sha256:` and hexadecimal digits.
-    pub(super) digest: Option<String>,
-    pub(super) rules: Rules,
+    pub(super) rules: SkillRules,
+    /// The line of each grant in the file.
+    pub(super) lines: Written<Vec<usize>>,
 }
 
 /// How a section selects its skill.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Selector {
-    /// By the name of its folder, which is the key.
-    Name,
+    /// By the name of its folder.
+    Name(String),
     /// By an absolute path.
     Path(PathBuf),
     /// By a path below the home directory.
     BelowHome(PathBuf),
+}
+
+impl Selector {
+    /// Parses a section's key: with a `/` it is a path, otherwise a name. Relative paths start at `base`.
+    pub(super) fn parse(key: &str, base: &Path) -> Result<Self, PolicyError> {
+        let invalid = || {
+            let why = format!(
+                "`{}` is neither the name nor the path of a skill's folder",
+                show(key)
+            );
+            PolicyError::new(why)
+        };
+        if matches!(key, "" | "." | ".." | "~") || key.contains('\0') {
+            return Err(invalid());
+        }
+        match key.split_once('/') {
+            None => Ok(Self::Name(key.to_owned())),
+            Some(("~", below)) => Ok(Self::BelowHome(below.trim_start_matches('/').into())),
+            Some((user, _)) if user.starts_with('~') => Err(invalid()),
+            // Without `.` in it, so that a written policy shows it as a person would write it.
+            Some(_) => Ok(Self::Path(base.join(key).components().collect())),
+        }
+    }
 }
 
 /// Why it is unclear which rules of a policy apply to a skill.
@@ -48,113 +73,16 @@ pub(crate) struct NotCovered {
     pub(crate) hint: String,
 }
 
-/// The rules of a policy for one skill, or for commands.
-#[derive(Debug, Clone, Copy)]
-pub struct EffectiveRules<'a> {
-    policy: &'a Policy,
-    section: Option<&'a Section>,
-}
-
-impl<'a> EffectiveRules<'a> {
-    /// When a person is asked before it runs.
-    pub fn approval(&self) -> ApprovalMode {
-        self.setting(|rules| rules.approval).unwrap_or_default()
-    }
-
-    /// What happens if it needs an interpreter of this machine.
-    pub fn native(&self) -> NativeMode {
-        self.setting(|rules| rules.native).unwrap_or_default()
-    }
-
-    /// The grants that apply to it.
-    pub fn grants(&self) -> impl Iterator<Item = &'a Grant> + use<'a> {
-        let own = self.section.map(|section| &section.rules);
-        let no_inherit = own.is_some_and(|rules| rules.no_inherit);
-        let all = self.policy.rules.allow.iter().filter(move |_| !no_inherit);
-        let own = own.map(|rules| rules.allow.as_slice());
-        all.chain(own.unwrap_or_default()).chain(&self.policy.typed)
-    }
-
-    /// The grants that a person typed.
-    pub(crate) fn typed(&self) -> &'a [Grant] {
-        &self.policy.typed
-    }
-
-    /// The policy file and the line that grant exactly this; `None` if a person typed it, or the policy has no file.
-    pub(crate) fn origin(&self, grant: &Grant) -> Option<(&'a Path, usize)> {
-        if self.policy.typed.contains(grant) {
-            return None;
-        }
-        let own = self.section.map(|section| &section.rules);
-        let mut all = own.into_iter().chain([&self.policy.rules]);
-        let line = all.find_map(|rules| {
-            let at = rules.allow.iter().position(|allowed| allowed == grant)?;
-            rules.allow_lines.get(at).copied()
-        });
-        self.policy.source().zip(line)
-    }
-
-    /// Whether a grant that applies to it covers `wanted`.
-    pub fn allows(&self, wanted: &Grant) -> bool {
-        self.grants().any(|grant| grant.covers(wanted))
-    }
-
-    /// The interpreters that its scripts may use, grants included.
-    pub fn interpreters(&self) -> Vec<String> {
-        let listed = self.setting(|rules| rules.interpreters.clone());
-        let mut all = listed.unwrap_or_else(|| Policy::INTERPRETERS.map(str::to_owned).to_vec());
-        all.extend(self.grants().filter_map(|grant| match grant {
-            Grant::Interpreter(name) => Some(name.clone()),
-            _ => None,
-        }));
-        all
-    }
-
-    /// The maximum that its runs may use, and the default if they request nothing.
-    pub fn limits(&self) -> Limits {
-        let limits = self.policy.rules.limits.applied_to(Limits::default());
-        match self.section {
-            Some(section) => section.rules.limits.applied_to(limits),
-            None => limits,
-        }
-    }
-
-    /// The content that the policy demands of the skill, in the form of [`Skill::digest`]. The decision compares it.
-    pub fn digest(&self) -> Option<&'a str> {
-        self.section?.digest.as_deref()
-    }
-
-    /// The header of its section, if it has one.
-    pub(crate) fn section(&self) -> Option<String> {
-        self.section.map(Section::title)
-    }
-
-    /// A setting of the skill's own section, or else of the rules for every skill.
-    fn setting<T>(&self, get: impl Fn(&Rules) -> Option<T>) -> Option<T> {
-        let own = self.section.and_then(|section| get(&section.rules));
-        own.or_else(|| get(&self.policy.rules))
-    }
-}
-
 impl Policy {
-    /// The rules for commands, which have no section.
-    pub(crate) fn rules_for_commands(&self) -> EffectiveRules<'_> {
-        EffectiveRules {
-            policy: self,
-            section: None,
-        }
-    }
-
-    /// The rules for a skill. Its content is not compared here.
-    pub(crate) fn rules_for(&self, skill: &Skill) -> Result<EffectiveRules<'_>, NotCovered> {
+    /// The section for a skill. Its content is not compared here.
+    pub(super) fn section_for(&self, skill: &Skill) -> Result<Option<&Section>, NotCovered> {
         let path = skill.path();
         let section = match self.section_of_path(skill)? {
             Some(section) => Some(section),
             None => self.section_of_name(skill)?,
         };
         // A path or a digest selects exactly this skill, whatever it shadows.
-        let exact =
-            section.is_some_and(|own| own.selector != Selector::Name || own.digest.is_some());
+        let exact = section.is_some_and(|own| own.name().is_none() || own.rules.digest.is_some());
         if !exact {
             let hidden = skill.shadowed().iter().find_map(|hidden| {
                 let hidden = hidden.canonicalize().ok()?;
@@ -173,10 +101,7 @@ impl Policy {
                 });
             }
         }
-        Ok(EffectiveRules {
-            policy: self,
-            section,
-        })
+        Ok(section)
     }
 
     /// The paths of skills that sections select.
@@ -226,13 +151,15 @@ impl Policy {
     fn section_of_name(&self, skill: &Skill) -> Result<Option<&Section>, NotCovered> {
         let mut own = None;
         for name in skill.names() {
-            let has_name =
-                |section: &&Section| section.selector == Selector::Name && section.key == name;
+            let has_name = |section: &&Section| section.name() == Some(name);
             let Some(section) = self.sections.iter().find(has_name) else {
                 continue;
             };
-            if section.digest.is_none() && !self.is_in_skill_dirs(name, skill.path()) {
-                return Err(self.not_covered(section, skill.path()));
+            if section.rules.digest.is_none() && !self.is_in_skill_dirs(name, skill.path()) {
+                return Err(match skill.is_in_memory() {
+                    true => not_covered_in_memory(section, skill),
+                    false => self.not_covered(section, skill.path()),
+                });
             }
             own = own.or(Some(section));
         }
@@ -245,10 +172,8 @@ impl Policy {
         let home = self.home.as_deref();
         self.sections.iter().find(|section| {
             let selected = section.path(home).and_then(|path| path.canonicalize().ok());
-            match (&section.selector, name) {
-                (Selector::Name, Some(name)) => {
-                    section.key == name && self.is_in_skill_dirs(name, path)
-                }
+            match (section.name(), name) {
+                (Some(own), Some(name)) => own == name && self.is_in_skill_dirs(name, path),
                 _ => selected.is_some_and(|selected| selected == path),
             }
         })
@@ -276,29 +201,57 @@ impl Policy {
             hint: format!(
                 "if you mean this skill, add a section `{}`; the bare name `{}` applies {applies}",
                 path_title(path),
-                show(&section.key)
+                show(&section.key.0)
             ),
         }
+    }
+}
+
+/// A skill that was given as bytes is in no directory, and whoever uploads it may choose its name.
+fn not_covered_in_memory(section: &Section, skill: &Skill) -> NotCovered {
+    let title = section.title();
+    let digest = skill.digest().unwrap_or_else(|_| "sha256:…".into());
+    NotCovered {
+        message: format!(
+            "the policy's section `{title}` does not cover the skill in `{}`",
+            shown(skill.path())
+        ),
+        hint: format!(
+            "a skill that is given as bytes is selected by its content: if you mean this one, write digest = \"{digest}\" in `{title}`"
+        ),
     }
 }
 
 impl Section {
     /// Its header in the file.
     pub(super) fn title(&self) -> String {
-        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-        match self.key.chars().all(plain) {
-            true => format!("[skill.{}]", self.key),
-            false => quoted_title(&self.key),
+        header(&self.key.0)
+    }
+
+    /// The bare name that it selects by.
+    fn name(&self) -> Option<&str> {
+        match &self.selector {
+            Selector::Name(name) => Some(name),
+            Selector::Path(_) | Selector::BelowHome(_) => None,
         }
     }
 
     /// The path that it selects; `None` for a bare name, and below an unknown home directory.
     fn path(&self, home: Option<&Path>) -> Option<PathBuf> {
         match &self.selector {
-            Selector::Name => None,
+            Selector::Name(_) => None,
             Selector::Path(path) => Some(path.clone()),
             Selector::BelowHome(path) => Some(home?.join(path)),
         }
+    }
+}
+
+/// The header of the section with this key.
+pub(super) fn header(key: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    match key.chars().all(plain) {
+        true => format!("[skill.{key}]"),
+        false => quoted_title(key),
     }
 }
 
@@ -306,12 +259,7 @@ fn path_title(path: &Path) -> String {
     quoted_title(&path.display().to_string())
 }
 
-/// A header with a quoted key. TOML escapes like JSON.
+/// A header with a quoted key.
 fn quoted_title(key: &str) -> String {
-    let quoted = serde_json::Value::from(key).to_string();
-    format!("[skill.{}]", show(&quoted))
-}
-
-fn shown(path: &Path) -> String {
-    show(&path.display().to_string())
+    format!("[skill.{}]", show(&toml_quoted(key)))
 }

@@ -5,10 +5,10 @@
 //! the same. Each trusted path has one file in a directory that only its owner may write; otherwise another user could
 //! trust a policy in the owner's name.
 
-use super::PolicyFile;
-use crate::files::{plain, show};
+use super::{PolicyFile, shown};
+use crate::files::plain;
 use crate::ownership::{OtherWriter, Ownership, other_writer};
-use crate::text::hex;
+use crate::text::{hex, shell_path};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -92,8 +92,12 @@ impl TrustedPolicies {
             Ok(record) => record,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Trust::Untrusted),
             Err(error) => {
-                let name = shown(file.path());
-                let hint = format!("run `skillrun policy untrust {name}`, then trust it again");
+                let hint = match shell_path(file.path()) {
+                    Some(name) => {
+                        format!("run `skillrun policy untrust {name}`, then trust it again")
+                    }
+                    None => "revoke the trust in it, then trust it again".to_owned(),
+                };
                 return Err(TrustError {
                     hint: Some(hint),
                     ..TrustError::io(&self.record(file.path()), &error)
@@ -118,7 +122,7 @@ impl TrustedPolicies {
             return Err(refuse("is a link", "trust the file that it points to"));
         }
         if path.to_str().is_none() {
-            let hint = "pass it with --policy FILE instead";
+            let hint = "rename it, or the directory in its path that is not";
             return Err(refuse("has a path that is not UTF-8", hint));
         }
         let record = TrustedPolicy {
@@ -192,7 +196,10 @@ impl TrustedPolicies {
             if let Some(other) = other_writer(&found) {
                 let hint = match other {
                     OtherWriter::Owner => None,
-                    OtherWriter::Mode => Some(format!("run `chmod go-w {}`", shown(directory))),
+                    OtherWriter::Mode => Some(match shell_path(directory) {
+                        Some(name) => format!("run `chmod go-w {name}`"),
+                        None => "remove the write permission of others".to_owned(),
+                    }),
                 };
                 return Err(TrustError {
                     hint,
@@ -230,8 +237,4 @@ impl TrustedPolicies {
 
 fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
-}
-
-fn shown(path: &Path) -> String {
-    show(&path.display().to_string())
 }

@@ -1,5 +1,8 @@
 //! Guests compiled for this machine, kept in an owner-only directory.
 //!
+//! A file contains the compiled code and, from a page boundary to its end, the image of the guest's memory. Both are mapped,
+//! not read.
+//!
 //! Compiling takes seconds, mapping the result a millisecond. What is mapped runs as native code
 //! with all rights of this process. So a file is trusted only if no other user could have written it
 //! and its content has not changed. Each file has a checksum file beside it with its name, its SHA-256
@@ -18,6 +21,8 @@ use crate::ownership::{Ownership, other_replacer};
 use crate::text::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+use skillrun_memory::Image;
+use skillrun_runtimes::Guest;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, Read as _, Write as _};
@@ -32,6 +37,8 @@ use wasmtime::component::Component;
 
 /// How long files are kept that do not belong to the guest that was compiled last.
 const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
+/// The image begins at a multiple of this, which is a multiple of the page size of every machine.
+const ALIGNMENT: usize = 64 << 10;
 
 /// The directory of compiled guests.
 #[derive(Debug, Clone)]
@@ -63,6 +70,14 @@ struct Checksum {
 pub(crate) struct Entry<'a> {
     cache: &'a Cache,
     name: String,
+    /// The size of the guest's image.
+    image_size: usize,
+}
+
+/// A compiled guest: its code, and the memory it starts with.
+pub(crate) struct Loaded {
+    pub(crate) component: Component,
+    pub(crate) image: Image,
 }
 
 impl Cache {
@@ -74,8 +89,9 @@ impl Cache {
         &self.folder
     }
 
-    /// The entry for the guest `name` with this content, compiled by this engine.
-    pub(crate) fn entry(&self, engine: &Engine, name: &str, digest: &str) -> Entry<'_> {
+    /// The entry for this guest, compiled by this engine.
+    pub(crate) fn entry(&self, engine: &Engine, guest: Guest) -> Entry<'_> {
+        let (name, digest) = (guest.name(), guest.digest());
         // The engine's hash covers its version, its settings and the processor's features.
         let mut hasher = DefaultHasher::new();
         engine.precompile_compatibility_hash().hash(&mut hasher);
@@ -84,11 +100,15 @@ impl Cache {
             &digest[..digest.len().min(16)],
             hasher.finish()
         );
-        Entry { cache: self, name }
+        Entry {
+            cache: self,
+            name,
+            image_size: guest.image_size(),
+        }
     }
 
     /// Creates the directory if it is missing.
-    pub(crate) fn create(&self) -> io::Result<()> {
+    fn create(&self) -> io::Result<()> {
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -193,8 +213,13 @@ impl Entry<'_> {
     }
 
     /// Loads the compiled guest if it is there and can be trusted.
-    pub(crate) fn load(&self, engine: &Engine) -> Option<Component> {
-        map(engine, &self.open()?).ok()
+    pub(crate) fn load(&self, engine: &Engine) -> Option<Loaded> {
+        let file = self.open()?;
+        let size = file.metadata().ok()?.len();
+        let offset = size.checked_sub(self.image_size as u64)?;
+        let component = map(engine, &file).ok()?;
+        let image = image(file, offset, self.image_size).ok()?;
+        Some(Loaded { component, image })
     }
 
     /// Compiles, stores and loads the guest. If another process does the same, this waits for it.
@@ -203,31 +228,34 @@ impl Entry<'_> {
     pub(crate) fn build(
         &self,
         engine: &Engine,
-        component: impl FnOnce() -> io::Result<Vec<u8>>,
-    ) -> wasmtime::Result<(Component, Option<io::Error>)> {
+        guest: Guest,
+    ) -> wasmtime::Result<(Loaded, Option<io::Error>)> {
         let lock = self.cache.secure().and_then(|()| self.lock());
         if lock.is_ok()
-            && let Some(component) = self.load(engine)
+            && let Some(loaded) = self.load(engine)
         {
-            return Ok((component, None));
+            return Ok((loaded, None));
         }
-        let compiled = engine.precompile_component(&component()?)?;
-        let stored = lock.and_then(|lock| self.store(&compiled).map(|()| lock));
+        let code = engine.precompile_component(&guest.component()?)?;
+        let image = guest.image()?;
+        let stored = lock.and_then(|lock| {
+            self.store(&code, &image)?;
+            self.cache.sweep(&self.name);
+            // Another process may have discarded the directory meanwhile.
+            let unusable = || io::Error::other("the file cannot be loaded after writing it");
+            let loaded = self.load(engine).ok_or_else(unusable)?;
+            drop(lock);
+            Ok(loaded)
+        });
         match stored {
-            Ok(lock) => {
-                self.cache.sweep(&self.name);
-                let component = self.load(engine);
-                drop(lock);
-                match component {
-                    Some(component) => Ok((component, None)),
-                    // Another process may have discarded the directory meanwhile.
-                    None => {
-                        let error = io::Error::other("the file cannot be loaded after writing it");
-                        Ok((load_bytes(engine, &compiled)?, Some(error)))
-                    }
-                }
+            Ok(loaded) => Ok((loaded, None)),
+            Err(error) => {
+                let loaded = Loaded {
+                    component: load_bytes(engine, &code)?,
+                    image: Image::from_bytes(&image)?,
+                };
+                Ok((loaded, Some(error)))
             }
-            Err(error) => Ok((load_bytes(engine, &compiled)?, Some(error))),
         }
     }
 
@@ -247,24 +275,29 @@ impl Entry<'_> {
         Ok(file)
     }
 
-    fn store(&self, compiled: &[u8]) -> io::Result<()> {
-        let file = self.write(&self.path(), compiled)?;
+    fn store(&self, code: &[u8], image: &[u8]) -> io::Result<()> {
+        let padding = vec![0; code.len().next_multiple_of(ALIGNMENT) - code.len()];
+        let parts = [code, &padding, image];
+        let file = self.write(&self.path(), &parts)?;
+        let sha256 = parts.iter().fold(Sha256::new(), Sha256::chain_update);
         let checksum = Checksum {
             name: self.name.clone(),
-            sha256: hex(&Sha256::digest(compiled)),
+            sha256: hex(&sha256.finalize()),
             stamp: Stamp::of(&file)?,
         };
-        self.write(&self.checksum_path(), &serde_json::to_vec(&checksum)?)?;
+        self.write(&self.checksum_path(), &[&serde_json::to_vec(&checksum)?])?;
         Ok(())
     }
 
     /// Writes to a temporary file, then renames it: a reader sees the whole file or none.
-    fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<File> {
+    fn write(&self, path: &Path, parts: &[&[u8]]) -> io::Result<File> {
         let mut file = tempfile::Builder::new()
             .prefix(&self.name)
             .suffix(".part")
             .tempfile_in(&self.cache.folder)?;
-        file.write_all(bytes)?;
+        for part in parts {
+            file.write_all(part)?;
+        }
         file.as_file().sync_data()?;
         Ok(file.persist(path)?)
     }
@@ -305,7 +338,7 @@ impl Entry<'_> {
             return None;
         }
         let fresh = Checksum { stamp, ..checksum };
-        let _ = serde_json::to_vec(&fresh).map(|json| self.write(&self.checksum_path(), &json));
+        let _ = serde_json::to_vec(&fresh).map(|json| self.write(&self.checksum_path(), &[&json]));
         Some(file)
     }
 }
@@ -380,6 +413,15 @@ fn trusted(engine: &Engine, compiled: Compiled<'_>) -> wasmtime::Result<Componen
     }
 }
 
+/// The image at the end of a compiled guest.
+#[expect(unsafe_code, reason = "nobody may change a file that is mapped")]
+fn image(file: File, offset: u64, size: usize) -> io::Result<Image> {
+    // SAFETY: as above, the file comes from `Entry::open`: only this user may write it or its directory, and no script can.
+    // This crate never writes a compiled file in place: `Entry::write` renames a new one over it, and `Cache` removes whole
+    // files. Both leave the mapped one as it is.
+    unsafe { Image::from_file(file, offset, size) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -448,6 +490,7 @@ mod tests {
             let entry = Entry {
                 cache: &cache,
                 name,
+                image_size: 0,
             };
             entry.lock().map(drop)
         };
@@ -480,14 +523,15 @@ mod tests {
         let entry = |name: &str| Entry {
             cache: &cache,
             name: name.to_owned(),
+            image_size: 0,
         };
         let (python, javascript) = (entry("python-1"), entry("javascript-1"));
-        python.store(b"compiled").unwrap();
+        python.store(b"compiled", b"image").unwrap();
         assert!(python.open().is_some());
         fs::rename(python.path(), javascript.path()).unwrap();
         fs::rename(python.checksum_path(), javascript.checksum_path()).unwrap();
         assert!(javascript.open().is_none());
-        javascript.store(b"compiled").unwrap();
+        javascript.store(b"compiled", b"image").unwrap();
         assert!(javascript.open().is_some());
     }
 }

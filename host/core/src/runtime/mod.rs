@@ -3,35 +3,42 @@
 //! A runtime builds its sandbox from the [`Permit`] alone and leaves nothing behind. It returns what the script did as
 //! [`Ended`]; an error means that the host failed.
 
+pub(crate) mod artifacts;
+mod blocking;
 pub(crate) mod cache;
+pub(crate) mod denials;
 pub(crate) mod environment;
 pub(crate) mod native;
 pub(crate) mod output;
 pub(crate) mod protected;
+pub(crate) mod queue;
 pub(crate) mod scratch;
-pub(crate) mod slots;
+mod stuck;
+pub(crate) mod teardown;
 pub(crate) mod wasm;
 
 pub use self::native::NativeState;
 pub use self::output::Output;
 pub use crate::plan::RunsIn;
+pub use crate::workspace::{LeftOut, PrivateWorkspace, ReturnedFiles, Workspace, WorkspaceError};
 pub use skillrun_runtimes::third_party_licenses;
 
+use crate::audit::Written;
 use crate::decision::Permit;
 use crate::error::Error;
-use crate::outcome::{Isolation, Status, Usage};
+use crate::limits::Limit;
+use crate::outcome::{Artifact, Denial, Isolation, Status, Usage};
 use crate::plan::Plan;
 use crate::refusal::Refusal;
-use crate::request::Tier;
 use crate::skill::Language;
+use crate::tier::Tier;
 use bytes::Bytes;
-use scratch::Scratch;
-use slots::Slot;
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
+use teardown::Teardown;
 use tokio::io::AsyncRead;
 use tokio::sync::mpsc;
 
@@ -58,7 +65,8 @@ pub trait Runtime: Send + Sync {
     }
     /// The isolation of its runs, as far as it is known before they start.
     fn isolation(&self) -> Isolation;
-    /// Runs the script; returns when it has ended and can touch nothing any more.
+    /// Runs the script; returns when it has ended and can touch nothing any more. Whatever still runs after that, or after
+    /// the future was dropped, keeps the `context`: its scratch directory and its slot are freed with it.
     fn run<'a>(
         &'a self,
         permit: Arc<Permit>,
@@ -76,47 +84,34 @@ pub struct RunContext {
     pub stderr: Output,
     /// Stops the script when it resolves; the status is then `cancelled`.
     pub stop: Option<BoxFuture<'static, ()>>,
-    /// Its private directory.
-    pub(crate) scratch: Scratch,
-    /// Frees the slot when it is dropped: not before everything of the run is freed.
-    pub(crate) slot: Slot,
+    /// Receives what the script is denied.
+    pub(crate) denied: Option<mpsc::UnboundedSender<Denial>>,
+    /// Its private directory and its slot, freed when this is dropped: not before everything else of the run is.
+    pub(crate) teardown: Teardown,
+    /// The lines of the run in the audit log, if the runtime writes them.
+    pub(crate) record: Record,
 }
 
-/// What is left of a run after its end. Dropping it frees the slot after the scratch directory is removed, on a thread that
-/// may block: that can take longer than the run did.
-pub(crate) struct Teardown(Option<(Scratch, Slot)>);
+/// Called with the end of a run.
+pub(crate) type Finish = Box<dyn FnOnce(&Ended) + Send>;
 
-impl Teardown {
-    pub(crate) fn new(scratch: Scratch, slot: Slot) -> Self {
-        Self(Some((scratch, slot)))
-    }
-
-    pub(crate) fn scratch(&self) -> Option<&Scratch> {
-        self.0.as_ref().map(|(scratch, _)| scratch)
-    }
-}
-
-impl Drop for Teardown {
-    fn drop(&mut self) {
-        let Some((scratch, slot)) = self.0.take() else {
-            return;
-        };
-        scratch.set_ended();
-        let free = move || {
-            drop(scratch);
-            drop(slot);
-        };
-        match tokio::runtime::Handle::try_current() {
-            Ok(runtime) => drop(runtime.spawn_blocking(free)),
-            Err(_) => free(),
-        }
-    }
+/// The lines of a run in the audit log. The host writes them, except for a runtime whose thread may block: there, that thread
+/// does, because handing a line over to another one takes longer than to write it.
+#[derive(Default)]
+pub(crate) struct Record {
+    /// The line `started`. Nothing may run before it is written.
+    pub(crate) started: Option<Written>,
+    /// Writes the line `finished`.
+    pub(crate) finish: Option<Finish>,
 }
 
 impl RunContext {
     /// Opens the run's private directory, which is removed after the run. It is made when this is first called.
     pub fn scratch(&self) -> std::io::Result<std::os::fd::OwnedFd> {
-        self.scratch.open()
+        match self.teardown.scratch() {
+            Some(scratch) => scratch.open(),
+            None => Err(std::io::ErrorKind::NotFound.into()),
+        }
     }
 }
 
@@ -182,7 +177,7 @@ pub enum Stream {
 }
 
 /// How a script ended.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Ended {
     /// How it ended.
     pub status: Status,
@@ -194,23 +189,43 @@ pub struct Ended {
     pub time: Duration,
     /// What it used.
     pub usage: Usage,
+    /// What it was denied.
+    pub denied: Vec<Denial>,
+    /// Whether it was denied more than that.
+    pub denied_truncated: bool,
+    /// The files that it created, changed or removed in writable directories, if the plan asks for them.
+    pub artifacts: Vec<Artifact>,
+    /// Whether there may be more.
+    pub artifacts_truncated: bool,
     /// What was enforced.
     pub isolation: Isolation,
     /// What its reader should know.
     pub warnings: Vec<String>,
+    /// The limits that it hit, besides those that [`Self::status`] and truncated output tell.
+    pub limits_hit: Vec<Limit>,
 }
 
 impl Ended {
     /// The end of a run that was stopped before it started.
     pub(crate) fn cancelled_before_start(isolation: Isolation) -> Self {
+        Self::before_start(Status::Cancelled, 130, isolation)
+    }
+
+    /// The end of a run whose script did not start.
+    pub(crate) fn before_start(status: Status, exit_code: i32, isolation: Isolation) -> Self {
         Self {
-            status: Status::Cancelled,
-            exit_code: 130,
+            status,
+            exit_code,
             signal: None,
             time: Duration::ZERO,
             usage: Usage::default(),
+            denied: Vec::new(),
+            denied_truncated: false,
+            artifacts: Vec::new(),
+            artifacts_truncated: false,
             isolation,
             warnings: Vec::new(),
+            limits_hit: Vec::new(),
         }
     }
 }

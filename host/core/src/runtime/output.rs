@@ -8,13 +8,11 @@ use super::{Chunk, Stream};
 use crate::outcome::TRUNCATION_MARKER;
 use bytes::Bytes;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::io::AsyncWrite;
+use std::time::Duration;
 use tokio::sync::mpsc;
-use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
-use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError, StreamResult};
 
-/// Bytes that a guest may write in one call; bounds the host's memory for it.
-const MAX_WRITE: usize = 64 * 1024;
+/// How long a reader may take for the host's last lines. They are in the outcome too.
+const LAST_LINES_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What was kept of a stream.
 #[derive(Debug, Default)]
@@ -37,6 +35,8 @@ pub struct Output {
 struct Shared {
     kept: Kept,
     sink: Option<mpsc::Sender<Chunk>>,
+    /// Lines of the host that are not passed on yet.
+    noted: String,
     /// Set when nothing more is kept or passed on.
     closed: bool,
 }
@@ -83,16 +83,32 @@ impl Output {
         let _ = self.lock().record(text);
     }
 
-    /// Like [`Self::record`], but also passes the line on.
+    /// Like [`Self::record`], for a line that [`Self::pass_on_notes`] also passes on: the queue may be full now.
     pub(crate) fn note(&self, text: &str) {
         let mut shared = self.lock();
         let line = shared.record(text);
-        if let Some(sink) = &shared.sink {
-            // If the queue is full at this point, its reader has stopped reading.
-            let _ = sink.try_send(Chunk {
+        shared.noted.push_str(&line);
+    }
+
+    /// Whether a reader waits for lines of the host.
+    pub(crate) fn has_notes(&self) -> bool {
+        let shared = self.lock();
+        shared.sink.is_some() && !shared.noted.is_empty()
+    }
+
+    /// Passes on the lines of the host, after everything that the script wrote. Gives up if they are not read in time.
+    pub(crate) async fn pass_on_notes(&self) {
+        let (noted, sink) = {
+            let mut shared = self.lock();
+            (std::mem::take(&mut shared.noted), shared.sink.clone())
+        };
+        if let (Some(sink), false) = (sink, noted.is_empty()) {
+            let chunk = Chunk {
                 stream: self.stream,
-                bytes: line.into(),
-            });
+                bytes: noted.into(),
+            };
+            // Fails if the reader is gone.
+            let _ = sink.send_timeout(chunk, LAST_LINES_TIMEOUT).await;
         }
     }
 
@@ -103,14 +119,12 @@ impl Output {
         };
         match kept {
             None => !sink.is_closed(),
-            Some(bytes) => {
-                let stream = self.stream;
-                sink.send(Chunk { stream, bytes }).await.is_ok()
-            }
+            Some(chunk) => sink.send(chunk).await.is_ok(),
         }
     }
 
-    fn sink(&self) -> Option<mpsc::Sender<Chunk>> {
+    /// Where output is passed on, if anywhere.
+    pub(super) fn sink(&self) -> Option<mpsc::Sender<Chunk>> {
         self.lock().sink.clone()
     }
 
@@ -119,7 +133,7 @@ impl Output {
     }
 
     /// Counts and keeps; returns what should be passed on.
-    fn keep(&self, mut bytes: Bytes) -> Option<Bytes> {
+    pub(super) fn keep(&self, mut bytes: Bytes) -> Option<Chunk> {
         let mut shared = self.lock();
         if shared.closed {
             return None;
@@ -137,92 +151,8 @@ impl Output {
                 .concat()
                 .into();
         }
-        (!bytes.is_empty()).then_some(bytes)
-    }
-}
-
-impl IsTerminal for Output {
-    fn is_terminal(&self) -> bool {
-        false
-    }
-}
-
-impl StdoutStream for Output {
-    /// Only guests of a later WASI call this; all of ours use `p2_stream`.
-    fn async_stream(&self) -> Box<dyn AsyncWrite + Send + Sync> {
-        Box::new(tokio::io::sink())
-    }
-
-    fn p2_stream(&self) -> Box<dyn OutputStream> {
-        Box::new(Writer {
-            output: self.clone(),
-            waiting: None,
-        })
-    }
-}
-
-struct Writer {
-    output: Output,
-    /// Accepted, but not yet in the queue.
-    waiting: Option<Chunk>,
-}
-
-impl Writer {
-    /// Puts the waiting chunk into the queue unless that is full; fails if the reader is gone.
-    fn pass_on(&mut self) -> StreamResult<()> {
-        let Some(sink) = self.output.sink() else {
-            return Ok(());
-        };
-        if sink.is_closed() {
-            return Err(StreamError::Closed);
-        }
-        if let Some(chunk) = self.waiting.take()
-            && let Err(mpsc::error::TrySendError::Full(chunk)) = sink.try_send(chunk)
-        {
-            self.waiting = Some(chunk);
-        }
-        Ok(())
-    }
-}
-
-#[async_trait::async_trait]
-impl OutputStream for Writer {
-    fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
-        if self.waiting.is_some() || bytes.len() > MAX_WRITE {
-            return Err(StreamError::trap("write beyond what check-write allowed"));
-        }
-        if let Some(bytes) = self.output.keep(bytes)
-            && self.output.sink().is_some()
-        {
-            self.waiting = Some(Chunk {
-                stream: self.output.stream,
-                bytes,
-            });
-        }
-        self.pass_on()
-    }
-
-    fn flush(&mut self) -> StreamResult<()> {
-        self.pass_on()
-    }
-
-    fn check_write(&mut self) -> StreamResult<usize> {
-        self.pass_on()?;
-        Ok(if self.waiting.is_some() { 0 } else { MAX_WRITE })
-    }
-}
-
-#[async_trait::async_trait]
-impl Pollable for Writer {
-    async fn ready(&mut self) {
-        let (Some(chunk), Some(sink)) = (self.waiting.clone(), self.output.sink()) else {
-            return;
-        };
-        // If this future is dropped, nothing is lost: the chunk leaves `waiting` only once it is in the queue.
-        if let Ok(slot) = sink.reserve().await {
-            slot.send(chunk);
-        }
-        self.waiting = None;
+        let stream = self.stream;
+        (!bytes.is_empty()).then_some(Chunk { stream, bytes })
     }
 }
 
@@ -230,17 +160,18 @@ impl Pollable for Writer {
 mod tests {
     use super::*;
 
-    fn write(output: &Output, text: &'static str) -> StreamResult<()> {
-        output
-            .p2_stream()
-            .write(Bytes::from_static(text.as_bytes()))
+    /// Writes as a script does whose reader has space for one more piece.
+    fn write(output: &Output, text: &'static str) {
+        if let (Some(chunk), Some(sink)) = (output.keep(text.into()), output.sink()) {
+            sink.try_send(chunk).unwrap();
+        }
     }
 
     #[test]
     fn output_beyond_the_limit_is_counted_and_dropped() {
         let output = Output::new(Stream::Stdout, 5, None);
         for text in ["abc", "def", "ghi"] {
-            assert!(write(&output, text).is_ok());
+            write(&output, text);
         }
         let kept = output.close();
         assert_eq!(kept.bytes, b"abcde[... output truncated ...]");
@@ -250,7 +181,7 @@ mod tests {
     #[test]
     fn output_of_exactly_the_limit_is_not_truncated() {
         let output = Output::new(Stream::Stdout, 6, None);
-        assert!(write(&output, "abcdef").is_ok());
+        write(&output, "abcdef");
         let kept = output.close();
         assert_eq!(
             (kept.bytes.as_slice(), kept.total, kept.truncated),
@@ -258,17 +189,37 @@ mod tests {
         );
     }
 
-    #[test]
-    fn a_full_queue_blocks_the_writer_and_a_closed_one_ends_it() {
+    #[tokio::test]
+    async fn lines_of_the_host_wait_for_space_in_the_queue() {
         let (sink, mut queue) = mpsc::channel(1);
         let output = Output::new(Stream::Stderr, 100, Some(sink));
-        let mut writer = output.p2_stream();
-        assert!(writer.write(Bytes::from_static(b"a")).is_ok());
-        assert!(writer.write(Bytes::from_static(b"b")).is_ok());
-        assert!(matches!(writer.check_write(), Ok(0)));
-        assert!(queue.try_recv().is_ok_and(|chunk| chunk.bytes == "a"));
-        assert!(matches!(writer.check_write(), Ok(MAX_WRITE)));
+        write(&output, "a");
+        output.note("one");
+        output.note("two");
+        let read = async {
+            let mut read = Vec::new();
+            while let Some(chunk) = queue.recv().await {
+                read.push(chunk.bytes);
+            }
+            read
+        };
+        let pass_on = async {
+            output.pass_on_notes().await;
+            output.close()
+        };
+        let (kept, read) = tokio::join!(biased; pass_on, read);
+        assert_eq!(read, ["a", "\none\ntwo\n"]);
+        assert_eq!(kept.bytes, b"a\none\ntwo\n");
+    }
+
+    #[tokio::test]
+    async fn lines_of_the_host_do_not_wait_for_a_reader_that_is_gone() {
+        let (sink, queue) = mpsc::channel(1);
+        let output = Output::new(Stream::Stderr, 100, Some(sink));
+        write(&output, "a");
+        output.note("one");
         drop(queue);
-        assert!(matches!(writer.check_write(), Err(StreamError::Closed)));
+        output.pass_on_notes().await;
+        assert_eq!(output.close().bytes, b"a\none\n");
     }
 }

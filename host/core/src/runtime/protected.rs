@@ -2,9 +2,9 @@
 //!
 //! A workspace may contain the skill itself (`--workspace .`), the audit log, the policy or the
 //! cache of compiled code (`--workspace ~`). A preopened directory would expose those with the
-//! rest, and a script that rewrites the cache runs native code next time. So a writable mount that
-//! overlaps a protected path resolves every name it is about to change and compares the real path.
-//! Mounts that overlap none, which is nearly all, pay nothing.
+//! rest, and a script that rewrites the cache runs native code next time. So in a writable mount, every
+//! name that is about to be changed is resolved and the real path compared. That is necessary for mounts that contain no
+//! protected path, too: another run may move such a directory to where it does.
 //!
 //! A protected path need not exist. The script may then create its parent directories, for other files,
 //! but not the path itself. Nor may it replace one of the parents by a link or another directory.
@@ -43,7 +43,8 @@ impl ProtectedPaths {
         }
     }
 
-    /// What is protected in one run: `paths`, and the skill itself unless it may be written.
+    /// What is protected in one run: `paths`, the skill directories of its tenant, and the skill itself unless it may be
+    /// written.
     pub(crate) fn of(plan: &Plan, paths: &[PathBuf]) -> Self {
         let (workspace, skill) = (plan.workspace.as_ref(), plan.skill_mount.as_ref());
         let host = |mount: &Mount| mount.host.clone();
@@ -54,12 +55,8 @@ impl ProtectedPaths {
         let inner = workspace
             .filter(|workspace| skill.is_some_and(|skill| workspace.host.starts_with(&skill.host)));
         let except = inner.into_iter().chain(writable).map(host);
-        Self::new(paths.iter().cloned().chain(own), except)
-    }
-
-    /// Whether a mount of `directory` could reach a protected path.
-    pub(crate) fn overlaps(&self, directory: &Path) -> bool {
-        self.covers(directory) || self.any_inside(directory)
+        let paths = paths.iter().chain(&plan.protected).cloned();
+        Self::new(paths.chain(own), except)
     }
 
     /// Whether `path`, fully resolved, must not be written.
@@ -117,14 +114,13 @@ mod tests {
         }
         assert!(protected.any_inside("/no/w/skills".as_ref()));
         assert!(!protected.any_inside("/no/w/other".as_ref()));
-        assert!(protected.overlaps("/no/w".as_ref()));
-        assert!(!protected.overlaps("/no/v".as_ref()));
+        assert!(protected.any_inside("/no/w".as_ref()));
+        assert!(!protected.any_inside("/no/v".as_ref()));
     }
 
     #[test]
     fn a_workspace_inside_the_skill_stays_writable() {
         let protected = protected(&["/no/skill"], Some("/no/skill/out"));
-        assert!(!protected.overlaps("/no/skill/out".as_ref()));
         assert!(!protected.covers("/no/skill/out/a".as_ref()));
         assert!(protected.covers("/no/skill/scripts/a".as_ref()));
     }
@@ -135,7 +131,7 @@ mod tests {
         let top = folder.path().canonicalize().unwrap();
         std::os::unix::fs::symlink("elsewhere", top.join(".cache")).unwrap();
         let protected = ProtectedPaths::new([top.join(".cache/skillrun")], None);
-        assert!(protected.overlaps(&top));
+        assert!(protected.any_inside(&top));
         assert!(protected.any_inside(&top.join(".cache")));
         assert!(protected.any_inside(&top.join("elsewhere")));
         assert!(protected.covers(&top.join("elsewhere/skillrun/x")));

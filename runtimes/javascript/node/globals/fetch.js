@@ -12,6 +12,7 @@ import { Blob } from './blob.js';
 import { exposed } from './event_target.js';
 import { FormData, Headers } from './headers.js';
 import { ReadableStream } from './streams.js';
+import { netGrant } from '../modules/refused.js';
 
 /** The body as bytes or stream, and the content type it implies. */
 function extract(body) {
@@ -342,5 +343,5 @@ async function fetchAsync(input, init) {
   const url = new URL(request.url);
   if (url.protocol === 'data:') return withoutNetwork(request.url);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new TypeError('fetch failed', { cause: new Error('unknown scheme') });
-  throw new TypeError('fetch failed', { cause: accessDenied('fetch', `net:${url.host}`) });
+  throw new TypeError('fetch failed', { cause: accessDenied('fetch', netGrant(url.href)) });
 }

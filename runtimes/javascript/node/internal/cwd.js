@@ -58,7 +58,9 @@ export function grantOf(path) {
   granted ??= binding.preopens();
   let found;
   for (let i = 0; i < granted.length; i++) {
-    const root = granted[i] === '/' ? '' : granted[i];
+    // The host's name for everything outside, where nothing is granted.
+    if (granted[i] === '/') continue;
+    const root = granted[i];
     const inside = path === root || path.startsWith(`${root}/`);
     if (inside && !(root.length < found?.length)) found = root;
   }

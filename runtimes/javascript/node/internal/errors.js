@@ -1,6 +1,13 @@
 // Errors as Node makes them: a code, a message in Node's words, and both in the first line of the stack.
 
+import { binding } from './binding.js';
+
 const { create, defineProperty, getPrototypeOf } = Object;
+const { apply } = Reflect;
+const { slice } = String.prototype;
+
+// The host truncates further.
+const LONGEST_GRANT = 1024;
 
 // Node's own errors print their code; they do so through a prototype between the instance and its base class.
 const prototypes = new Map();
@@ -155,6 +162,9 @@ export class AbortError extends Error {
 
 /** A call that needs something the sandbox was not given; `grant` is the text form of what is missing. */
 export function accessDenied(what, grant) {
+  // For the caller of the run, who may never see the error. The host decides nothing by it.
+  const known = grant === 'net:HOST' ? 'net:*' : grant === 'run:PROGRAM' ? 'run:sh' : grant;
+  binding.denied(apply(slice, known, [0, LONGEST_GRANT]));
   return nodeError(Error, 'ERR_ACCESS_DENIED', `${what} is not available in the sandbox: it needs the grant ${grant}`, { permission: grant });
 }
 

@@ -4,7 +4,7 @@ import { EventEmitter } from './events/emitter.js';
 import { promisify } from './util/functions.js';
 import { validateString } from '../internal/validators.js';
 import { accessDenied } from '../internal/errors.js';
-import { refusedClass, refusedPromise, runGrant } from './refused.js';
+import { refusedClass, refusedPromise, lineGrant, programGrant } from './refused.js';
 
 const named = (name, parameter, grant) =>
   ({
@@ -21,17 +21,17 @@ const child_process = {
     throw accessDenied('child_process._forkChild', nodeGrant());
   },
   ChildProcess: refusedClass('child_process', 'ChildProcess', 'run:PROGRAM', EventEmitter),
-  exec: named('exec', 'command', runGrant),
-  execFile: named('execFile', 'file', runGrant),
-  execFileSync: named('execFileSync', 'file', runGrant),
-  execSync: named('execSync', 'command', runGrant),
+  exec: named('exec', 'command', lineGrant),
+  execFile: named('execFile', 'file', programGrant),
+  execFileSync: named('execFileSync', 'file', programGrant),
+  execSync: named('execSync', 'command', lineGrant),
   fork: named('fork', 'modulePath', nodeGrant),
-  spawn: named('spawn', 'file', runGrant),
-  spawnSync: named('spawnSync', 'file', runGrant),
+  spawn: named('spawn', 'file', programGrant),
+  spawnSync: named('spawnSync', 'file', programGrant),
 };
 
-for (const name of ['exec', 'execFile']) {
-  Object.defineProperty(child_process[name], promisify.custom, { value: refusedPromise('child_process', name, runGrant), configurable: true });
+for (const [name, grant] of [['exec', lineGrant], ['execFile', programGrant]]) {
+  Object.defineProperty(child_process[name], promisify.custom, { value: refusedPromise('child_process', name, grant), configurable: true });
 }
 
 export default child_process;

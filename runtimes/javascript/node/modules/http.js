@@ -43,14 +43,15 @@ function validateHeaderValue(name, value) {
   if (/[^\t\x20-\x7e\x80-\xff]/.test(value)) throw nodeError(TypeError, 'ERR_INVALID_CHAR', `Invalid character in header content ["${name}"]`);
 }
 
-const call = (name) => refusedCall('http', name, netGrant);
+const grant = (target) => netGrant(target, 80);
+const call = (name) => refusedCall('http', name, grant);
 
 const http = {
   _connectionListener: refusedCall('http', '_connectionListener', 'net:HOST'),
   METHODS,
   STATUS_CODES,
   Agent,
-  ClientRequest: refusedClass('http', 'ClientRequest', netGrant, Stream),
+  ClientRequest: refusedClass('http', 'ClientRequest', grant, Stream),
   IncomingMessage: refusedClass('http', 'IncomingMessage', 'net:HOST', Readable),
   OutgoingMessage: refusedClass('http', 'OutgoingMessage', 'net:HOST', Stream),
   Server: refusedClass('http', 'Server', 'net:HOST', EventEmitter),

@@ -4,7 +4,7 @@ import stream from './stream.js';
 import { calls, netGrant, refusedCall, refusedClass } from './refused.js';
 
 export default {
-  connect: refusedCall('http2', 'connect', netGrant),
+  connect: refusedCall('http2', 'connect', (target) => netGrant(target)),
   constants: { __proto__: null },
   ...calls(
     refusedCall,

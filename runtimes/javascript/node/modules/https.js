@@ -13,11 +13,13 @@ class Agent extends HttpAgent {
   }
 }
 
+const grant = (target) => netGrant(target, 443);
+
 export default {
   Agent,
   globalAgent: new Agent({ keepAlive: true, scheduling: 'lifo', timeout: 5000 }),
   Server: refusedClass('https', 'Server', 'net:HOST', EventEmitter),
   createServer: refusedCall('https', 'createServer', 'net:HOST'),
-  get: refusedCall('https', 'get', netGrant),
-  request: refusedCall('https', 'request', netGrant),
+  get: refusedCall('https', 'get', grant),
+  request: refusedCall('https', 'request', grant),
 };

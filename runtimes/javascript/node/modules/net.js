@@ -34,7 +34,8 @@ export function isIP(input) {
 
 function netTarget(first, second) {
   const { host, port } = typeof first === 'object' && first ? first : { host: second, port: first };
-  return `net:${typeof host === 'string' ? host : 'HOST'}${port ? `:${port}` : ''}`;
+  if (!port) return `net:${typeof host === 'string' ? host : 'HOST'}`;
+  return `net:${typeof host === 'string' ? host : 'localhost'}:${port}`;
 }
 
 let autoSelect = true;

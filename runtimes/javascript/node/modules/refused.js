@@ -45,19 +45,31 @@ export function absentCall(module, name, reason) {
 
 export const calls = (make, module, names, detail) => Object.fromEntries(names.map((name) => [name, make(module, name, detail)]));
 
-/** `net:HOST` or `net:HOST:PORT` with what the arguments of a request tell. */
-export function netGrant(target) {
+const PORTS = { __proto__: null, 'http:': 80, 'https:': 443, 'ws:': 80, 'wss:': 443 };
+
+/** `net:HOST` or `net:HOST:PORT` with what the first argument of a request tells; `port` is the module's usual one. */
+export function netGrant(target, port) {
   let host;
-  if (typeof target === 'string') host = /^[a-z+]+:\/\/(?:[^/?#@]*@)?([^/?#]+)/i.exec(target)?.[1];
-  else if (target && typeof target === 'object') {
+  if (typeof target === 'string') {
+    const [, scheme, found] = /^([a-z+]+:)\/\/(?:[^/?#@]*@)?([^/?#]+)/i.exec(target) ?? [];
+    host = found;
+    port = PORTS[scheme?.toLowerCase()] ?? port;
+  } else if (target && typeof target === 'object') {
     host = target.hostname ?? target.host ?? target.origin;
-    if (host && target.port) host = `${host}:${target.port}`;
+    port = target.port || (PORTS[target.protocol] ?? port);
   }
-  return `net:${host || 'HOST'}`;
+  if (!host) return 'net:HOST';
+  return port && !/:\d+$/.test(host) ? `net:${host}:${port}` : `net:${host}`;
 }
 
-/** `run:PROGRAM` with the first word of a command. */
-export function runGrant(command) {
-  const word = typeof command === 'string' ? command.trim().split(/\s+/)[0] : '';
-  return `run:${word.split('/').pop() || 'PROGRAM'}`;
+/** `run:PROGRAM` with the name of a program. */
+export function programGrant(file) {
+  const name = typeof file === 'string' ? file.split('/').pop() : '';
+  return `run:${name || 'PROGRAM'}`;
+}
+
+/** The same for a line for a shell: its first word that is not an assignment. */
+export function lineGrant(line) {
+  const words = typeof line === 'string' ? line.trim().split(/\s+/) : [];
+  return programGrant(words.find((word) => !/^[A-Za-z_]\w*=/.test(word)));
 }

@@ -24,5 +24,5 @@ export default {
   TLSSocket: refusedClass('tls', 'TLSSocket', 'net:HOST', stream.Duplex),
   Server: refusedClass('tls', 'Server', 'net:HOST', EventEmitter),
   createServer: refusedCall('tls', 'createServer', 'net:HOST'),
-  connect: refusedCall('tls', 'connect', netGrant),
+  connect: refusedCall('tls', 'connect', (target) => netGrant(target)),
 };

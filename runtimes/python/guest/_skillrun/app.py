@@ -19,7 +19,7 @@ from _skillrun import files, system
 files.install()
 system.install()
 
-from _skillrun import databases, missing, network, processes
+from _skillrun import databases, denials, missing, network, processes
 
 missing.install()
 network.install()
@@ -45,6 +45,7 @@ warm.clean()
 
 import wit_world
 
+denials.report = wit_world.denied
 system.leave = wit_world.exit
 
 class WitWorld(wit_world.WitWorld):

@@ -1,7 +1,7 @@
 """SQLite: which one it is, and databases in directories that cannot be written to.
 
-The interpreter was linked with an SQLite that lacks full-text search. The one of `_skillrun_sqlite` takes its place
-in the finished guest, so that is the version to tell, and that one asks for the local time here.
+The interpreter was linked with an SQLite that lacks full-text search. The build of the guest replaces that one by the
+SQLite of `_skillrun_sqlite`. So `sqlite3` has to name the version of the latter, which also gets its local time from here.
 
 SQLite here locks a database by a directory beside it, which a read-only directory refuses, even to a
 reader. Nobody can write there, so nothing needs a lock: such a database is opened without.
@@ -12,6 +12,9 @@ import time
 import urllib.parse
 
 import _skillrun_sqlite
+
+# The place of `uri` among the arguments of `connect` after the first one.
+_URI = 6
 
 
 def adjust(sqlite3):
@@ -28,7 +31,11 @@ def adjust(sqlite3):
     original = sqlite3.dbapi2.connect
 
     def connect(database, *args, **options):
-        database, options["uri"] = _without_lock(database, options.get("uri", False))
+        if len(args) > _URI:
+            database, uri = _without_lock(database, args[_URI])
+            args = (*args[:_URI], uri, *args[_URI + 1:])
+        else:
+            database, options["uri"] = _without_lock(database, options.get("uri", False))
         return original(database, *args, **options)
 
     connect.__doc__ = original.__doc__

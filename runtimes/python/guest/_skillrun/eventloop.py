@@ -1,8 +1,8 @@
 """asyncio without sockets: the loop waits for time alone.
 
 The loop's selector and its wake-up pipe are built from sockets. Nothing but a timer can wake a loop in
-here, so the selector sleeps until the next one; with no timer left and nothing to do the script
-would wait for ever, which it is told instead.
+here, so the selector sleeps until the next one. If no timer is left and every task waits, the script would wait forever; it
+gets a `RuntimeError` instead.
 """
 
 import asyncio

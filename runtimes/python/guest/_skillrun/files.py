@@ -51,8 +51,7 @@ def _with_mode(original):
     build, directory = os.stat_result, _stat.S_IFDIR
 
     def function(*args, **options):
-        if args:
-            _check_path(args[0])
+        _check_path(args[0] if args else options.get("path"))
         result = read(*args, **options)
         mode = result.st_mode
         if mode & 0o777:
@@ -80,6 +79,12 @@ def _check_paths(event, args):
 
 
 def _check_path(path):
+    if not isinstance(path, (str, bytes, int)):
+        try:
+            path = os.fspath(path)
+        except TypeError:
+            # Not a path: the function that gets it raises its own error.
+            return
     if isinstance(path, (str, bytes)) and len(path) > _LONGEST_PATH:
         raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), path)
 
@@ -125,6 +130,7 @@ def _chmod(path, mode, *, dir_fd=None, follow_symlinks=True):
     if isinstance(path, int):
         posix.fstat(path)
     else:
+        _check_path(path)
         posix.stat(path, dir_fd=dir_fd, follow_symlinks=follow_symlinks)
 
 
@@ -135,6 +141,7 @@ def _chdir(path):
 
 
 def _chown(path, uid, gid, *, dir_fd=None, follow_symlinks=True):
+    _check_path(path)
     posix.stat(path, dir_fd=dir_fd, follow_symlinks=follow_symlinks)
     if uid not in (-1, os.getuid()) or gid not in (-1, os.getgid()):
         raise PermissionError(errno.EPERM, "files cannot change their owner in this sandbox", path)

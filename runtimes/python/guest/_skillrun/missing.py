@@ -1,6 +1,6 @@
 """Says what is missing, for modules whose C part this interpreter does not have.
 
-It stands last in `sys.meta_path`, so it only speaks when nothing else was found, and it raises what
+It is last in `sys.meta_path`, so it is asked only if no other finder found the module. It raises what
 a missing module always raises: library modules that try an import and go on without it
 (`shutil`, `tarfile`, `urllib.request`, …) keep working.
 """

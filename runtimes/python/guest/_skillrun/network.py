@@ -7,7 +7,7 @@ classes are put back: they fail with the same sentence.
 
 import errno
 
-from . import stdlib
+from . import denials, stdlib
 
 MESSAGE = "the network is not available in this sandbox"
 
@@ -25,21 +25,48 @@ def _refuse(*args, **options):
     raise OSError(errno.ENETUNREACH, MESSAGE)
 
 
+def _refuse_address(address=None, *rest, **options):
+    # A host and a port, or for some families something else.
+    host, port, *_ = address if isinstance(address, tuple) and len(address) >= 2 else (None, None)
+    raise _denied(host, port)
+
+
+def _refuse_name(host=None, port=None, *rest, **options):
+    raise _denied(host, port)
+
+
+def _denied(host=None, port=None):
+    denials.network(host, port)
+    return OSError(errno.ENETUNREACH, MESSAGE)
+
+
 def _adjust_socket(socket):
-    socket.socket.__init__ = _refuse
+    local = getattr(socket, "AF_UNIX", None)
+
+    def refuse(self, family=-1, *rest, **options):
+        # Where it would connect to is not known yet; to this machine only, in one family.
+        raise OSError(errno.ENETUNREACH, MESSAGE) if family == local else _denied()
+
+    socket.socket.__init__ = refuse
     socket.gethostname = lambda: "sandbox"
     socket.getfqdn = lambda name="": name.strip() or "sandbox"
-    for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr", "getnameinfo",
-                 "create_connection", "create_server", "socketpair", "fromfd"):
+    for name in ("socketpair", "fromfd"):
         setattr(socket, name, _refuse)
+    for name in ("create_connection", "create_server", "getnameinfo"):
+        setattr(socket, name, _refuse_address)
+    for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr"):
+        setattr(socket, name, _refuse_name)
 
 
 def _adjust_event_loop(base_events):
-    async def refuse(self, *args, **options):
-        _refuse()
+    async def getaddrinfo(self, host, port, **options):
+        raise _denied(host, port)
+
+    async def getnameinfo(self, sockaddr, flags=0):
+        _refuse_address(sockaddr)
 
     # Names are looked up in a thread otherwise, and the error would be about threads.
-    base_events.BaseEventLoop.getaddrinfo = base_events.BaseEventLoop.getnameinfo = refuse
+    base_events.BaseEventLoop.getaddrinfo, base_events.BaseEventLoop.getnameinfo = getaddrinfo, getnameinfo
 
 
 def _adjust_http_client(client):

@@ -10,7 +10,7 @@ import errno
 import os
 import sys
 
-from . import stdlib
+from . import denials, stdlib
 
 MESSAGE = "processes cannot be started in this sandbox"
 
@@ -39,7 +39,8 @@ def add_to_os():
     _add("system", _system)
 
 
-def refuse(command=None):
+def refuse(command=None, is_line=False):
+    denials.process(command, is_line)
     if command is None:
         raise OSError(errno.ENOSYS, MESSAGE)
     raise FileNotFoundError(errno.ENOENT, MESSAGE, command)
@@ -66,6 +67,7 @@ def _kill(pid, signal):
 
 
 def _system(command):
+    denials.process(command, is_line=True)
     sys.stderr.write(f"sh: {MESSAGE}: {os.fsdecode(command)}\n")
     return 127 << 8
 
@@ -78,7 +80,7 @@ def _adjust_subprocess(subprocess):
             command = os.fspath(args)
         else:
             command = os.fspath(list(args)[0])
-        refuse(command)
+        refuse(command, is_line=bool(shell))
 
     subprocess.Popen.__init__ = __init__
 

@@ -194,7 +194,7 @@ def _end(code):
     if not streams.flush():
         code = code or 120
     try:
-        _let_go()
+        _drop_modules()
     except Exception:
         # A script can break what this uses. The run is over, and its exit code stands.
         pass
@@ -202,7 +202,7 @@ def _end(code):
     return code
 
 
-def _let_go():
+def _drop_modules():
     """Drops the script's modules, so that files left open are written and finalisers run."""
     for name in ("last_exc", "last_type", "last_value", "last_traceback"):
         sys.__dict__.pop(name, None)

@@ -227,7 +227,8 @@ fn the_loss_of_a_head_is_recorded_even_if_writes_fail_meanwhile() {
 }
 
 #[test]
-fn a_line_that_could_not_be_removed_after_an_error_does_not_break_the_chain() {
+fn lines_that_could_not_be_removed_after_an_error_count_as_written_and_do_not_break_the_chain() {
+    let mut outcomes = std::collections::BTreeSet::new();
     for n in 1..12 {
         let test = test_log();
         test.add(1);
@@ -237,11 +238,23 @@ fn a_line_that_could_not_be_removed_after_an_error_does_not_break_the_chain() {
             count += usize::from(!matches!(write, Write::Truncate));
             count >= n
         });
-        append(&mut log, u64::MAX, &numbered(3));
+        let results = append(&mut log, u64::MAX, &numbered(3));
         log.faults.set(|_| false);
-        append(&mut log, u64::MAX, &numbered(3));
+        append(&mut log, u64::MAX, &["later".to_owned()]);
         assert_eq!(test.findings(), [""; 0], "{n}");
+        let whole: Vec<serde_json::Value> = test
+            .lines()
+            .iter()
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .collect();
+        let is_written = |reason: &String| whole.iter().any(|line| line["reason"] == **reason);
+        let written: Vec<bool> = numbered(3).iter().map(is_written).collect();
+        let reported: Vec<bool> = results.iter().map(Result::is_ok).collect();
+        assert_eq!(reported, written, "{n}");
+        outcomes.insert(written.iter().filter(|written| **written).count());
     }
+    // Nothing, the first half, and everything but the head.
+    assert_eq!(outcomes.into_iter().collect::<Vec<_>>(), [0, 1, 3]);
 }
 
 #[test]

@@ -233,6 +233,117 @@ fn a_writer_that_panics_is_an_error_for_its_callers_and_the_next_line_is_written
     assert!(test.verify().is_valid());
 }
 
+/// The result of a line that is already written; `None` if it is not.
+fn at_once(written: &mut Written) -> Option<Result<(), Error>> {
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    match std::pin::Pin::new(written).poll(&mut context) {
+        std::task::Poll::Ready(result) => Some(result),
+        std::task::Poll::Pending => None,
+    }
+}
+
+#[test]
+fn a_caller_that_may_block_writes_its_line_and_those_before_it() {
+    let test = test_log();
+    let log = test.log();
+    let mut first = log.write(refusal("a"));
+    let mut second = log.write(refusal("b"));
+    second.write_now();
+    assert_eq!(test.reasons(), ["a", "b"]);
+    assert!(matches!(at_once(&mut first), Some(Ok(()))));
+    assert!(matches!(at_once(&mut second), Some(Ok(()))));
+    // Nothing is left to write.
+    let mut third = log.write(refusal("c"));
+    write(&log, "d");
+    third.write_now();
+    assert_eq!(test.reasons(), ["a", "b", "c", "d"]);
+    assert!(test.verify().is_valid());
+}
+
+#[test]
+fn a_caller_that_may_block_waits_for_no_other_process() {
+    let test = test_log();
+    let log = test.log();
+    write(&log, "a");
+    let mut other = LogFile::new(test.path(LOG));
+    let locked = other.try_lock().unwrap().unwrap();
+    let mut waiting = log.write(refusal("b"));
+    waiting.write_now();
+    assert!(at_once(&mut waiting).is_none());
+    drop(locked);
+    block_on(waiting).unwrap();
+    assert_eq!(test.reasons(), ["a", "b"]);
+}
+
+#[test]
+fn a_caller_that_may_block_does_not_write_to_a_sink() {
+    let (log, gate, reasons) = gated();
+    let mut waiting = log.write(refusal("a"));
+    waiting.write_now();
+    assert!(at_once(&mut waiting).is_none());
+    drop(gate);
+    block_on(waiting).unwrap();
+    assert_eq!(reasons.recv().unwrap(), "a");
+}
+
+#[test]
+fn a_panic_is_an_error_for_a_caller_that_writes_its_line() {
+    let test = test_log();
+    let log = test.log();
+    log.writer.faults.set(|_| panic!("as the test wants"));
+    let mut written = log.write(refusal("a"));
+    written.write_now();
+    assert!(matches!(at_once(&mut written), Some(Err(_))));
+    log.writer.faults.set(|_| false);
+    let mut written = log.write(refusal("b"));
+    written.write_now();
+    assert_eq!(test.reasons(), ["b"]);
+    assert!(test.verify().is_valid());
+}
+
+#[test]
+fn a_line_that_nobody_waits_for_is_written() {
+    let test = test_log();
+    let log = test.log();
+    write(&log, "a");
+    drop(log.write(refusal("b")));
+    while test.lines().len() < 2 {
+        std::thread::yield_now();
+    }
+    assert_eq!(test.reasons(), ["a", "b"]);
+}
+
+#[test]
+fn callers_that_write_their_lines_themselves_write_one_chain_with_all_others() {
+    let test = test_log();
+    let log = test.log();
+    let begin = Barrier::new(8);
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let (log, begin) = (&log, &begin);
+            scope.spawn(move || {
+                begin.wait();
+                for n in 0..100 {
+                    let reason = format!("{thread} {n}");
+                    if thread % 2 == 0 {
+                        write(log, &reason);
+                    } else {
+                        let mut written = log.write(refusal(&reason));
+                        written.write_now();
+                        block_on(written).unwrap();
+                    }
+                }
+            });
+        }
+    });
+    let done = test.verify();
+    assert_eq!(
+        (texts(&done.findings), texts(&done.notes)),
+        (vec![], vec![])
+    );
+    assert_eq!(done.newest, Some(800));
+}
+
 #[test]
 fn the_last_log_may_be_dropped_by_its_own_writer() {
     let (sender, dropped) = channel();
@@ -324,4 +435,39 @@ fn more_than_the_queue_holds_is_refused_and_nothing_else() {
     drop(log);
     let reasons: Vec<String> = reasons.iter().collect();
     assert_eq!(reasons, ["0", "1", "2", "3", "4", "aborted"]);
+}
+
+#[test]
+fn a_sink_that_is_not_available_is_noticed_before_anything_is_written() {
+    struct Unavailable;
+    impl AuditSink for Unavailable {
+        fn write(&self, _: &[u8]) -> io::Result<()> {
+            Ok(())
+        }
+        fn check(&self) -> io::Result<()> {
+            Err(io::ErrorKind::NotConnected.into())
+        }
+    }
+    let log = AuditLog::to(Unavailable);
+    assert!(log.check_writable().is_err());
+    // The twin: a function is always available.
+    assert!(AuditLog::sink(|_| Ok(())).check_writable().is_ok());
+}
+
+#[test]
+fn a_log_has_the_time_of_its_clock() {
+    let (sender, times) = channel();
+    let start = std::time::SystemTime::UNIX_EPOCH;
+    let clock = Arc::new(crate::clock::ManualClock::new(start));
+    let log = AuditLog::sink(move |line| {
+        let line: serde_json::Value = serde_json::from_slice(line)?;
+        let time = line["time"].as_str().unwrap().to_owned();
+        sender.send(time).map_err(io::Error::other)
+    });
+    let log = log.clock(Arc::clone(&clock) as _);
+    write(&log, "one");
+    clock.advance(std::time::Duration::from_secs(61));
+    write(&log, "two");
+    let times: Vec<String> = times.try_iter().collect();
+    assert_eq!(times, ["1970-01-01T00:00:00Z", "1970-01-01T00:01:01Z"]);
 }

@@ -9,43 +9,59 @@ mod interpreter;
 mod mounts;
 mod pump;
 
-use super::{BoxFuture, Ended, RunContext, Runtime, Teardown};
+use super::{BoxFuture, Ended, RunContext, Runtime};
+use crate::approval::Approvals;
 use crate::decision::Permit;
 use crate::error::Error;
 use crate::files::{plain, show};
 use crate::grant::Grant;
-use crate::limits::{Limits, show_bytes, show_duration};
+use crate::limits::{Limit, Limits, show_bytes, show_duration};
 use crate::outcome::{Enforcement, Isolation, LimitEnforcement, Status, Usage, signal_name};
 use crate::plan::{Checked, Plan, RunsIn};
 use crate::policy::NativeMode;
 use crate::refusal::{Check, Refusal};
-use crate::request::Tier;
-use crate::runtime::cache::Cache;
+use crate::runtime::artifacts::{Artifacts, Snapshot, in_time};
+use crate::runtime::blocking::{Caller, Work};
+use crate::runtime::denials::Denials;
 use crate::runtime::environment::{environment, scratch_path};
 use crate::runtime::output::Output;
 use crate::runtime::scratch::Scratch;
+use crate::runtime::teardown::Teardown;
 use crate::skill::Language;
+use crate::tier::Tier;
 use mounts::MountPlan;
 use pump::{feed, pump};
 use skillrun_confine::{
-    Appeared, Backend, ConfineError, Confinement, End, Fate, Job, NoBackendError, Script, Stopped,
+    Appeared, Backend, ConfineError, Confinement, End, Fate, Job, NoBackendError, Running, Script,
+    Stopped,
 };
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+use tokio::sync::watch;
 
+/// How long a run that is stopped waits until its script has started, to stop it.
+const GRACE: Duration = Duration::from_secs(1);
+/// How long a script may take to start, if its time limit is shorter: a busy machine must not be mistaken for a file system
+/// that hangs.
+const START_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long to wait for the list of artefacts, which ends sooner by itself unless a file system hangs.
+const COMPARE_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long to wait for unread output after a script was stopped.
 const LAST_OUTPUT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Interpreters of this machine.
+/// Interpreters of this machine. Clones share what is known about it.
+#[derive(Clone)]
 pub(crate) struct Native {
     protected: Arc<[PathBuf]>,
-    cache: Cache,
-    log: Vec<PathBuf>,
-    confinement: OnceLock<Result<Confinement, NoBackendError>>,
+    log: Arc<[PathBuf]>,
+    approvals: Arc<Approvals>,
+    confinement: Arc<OnceLock<Result<Confinement, NoBackendError>>>,
     /// Whether many scripts will run, so that a spare supervisor pays off.
     keeps_spare: bool,
+    /// How many threads do not return from a file system.
+    stuck: Arc<watch::Sender<usize>>,
 }
 
 /// What this machine offers to native scripts.
@@ -64,20 +80,22 @@ pub struct NativeState {
 }
 
 impl Native {
-    /// `protected` are the protected paths, `cache` and the files of the audit log among them; `slots`
-    /// bounds how many scripts run at the same time.
+    /// `protected` are the protected paths, the files of the audit log and of the approvals among them; `slots` bounds how
+    /// many scripts run at the same time; `stuck` counts runs whose host call does not return.
     pub(crate) fn new(
         protected: Arc<[PathBuf]>,
-        cache: Cache,
         log: Vec<PathBuf>,
+        approvals: Arc<Approvals>,
         slots: Option<u32>,
+        stuck: Arc<watch::Sender<usize>>,
     ) -> Self {
         Self {
             protected,
-            cache,
-            log,
-            confinement: OnceLock::new(),
+            log: log.into(),
+            approvals,
+            confinement: Arc::default(),
             keeps_spare: slots.is_some(),
+            stuck,
         }
     }
 
@@ -91,6 +109,12 @@ impl Native {
             }
         });
         found.as_ref()
+    }
+
+    /// Whether scripts can see a directory at another path than its own. Without any backend, the decision refuses them.
+    pub(crate) fn shows_anywhere(&self) -> bool {
+        let backend = self.confinement().map(Confinement::backend);
+        backend.is_ok_and(|backend| backend == Backend::Namespaces)
     }
 
     pub(crate) fn state(&self) -> NativeState {
@@ -120,18 +144,23 @@ impl Native {
         }
     }
 
-    /// The mounts of a script. A cache directory that would be missing in its workspace is created
-    /// first: another run may create it at any time, and the script would be blamed.
+    fn find_mounts<'a>(&self, plan: &'a Plan) -> MountPlan<'a> {
+        MountPlan::new(plan, &self.protected, self.approvals.files())
+    }
+
+    /// The mounts of a script. If its workspace is to contain the directory of the approvals database, the database is
+    /// opened first: the first question would create that directory at any time, and the script would be blamed.
     ///
-    /// Without namespaces nothing in a workspace can be read-only, so a run whose workspace contains
-    /// the cache is refused. So the cache is not created here: that would make every later run in this
-    /// workspace refused. If another run creates it meanwhile, this run ends.
-    fn mount_plan(&self, plan: &Plan, backend: Backend) -> Result<MountPlan, Error> {
-        let mut mounts = MountPlan::new(plan, &self.protected);
-        if backend == Backend::Namespaces && mounts.is_missing(self.cache.folder()) {
-            let made = self.cache.create();
-            made.map_err(|error| Error::Sandbox(plain(&error)))?;
-            mounts = MountPlan::new(plan, &self.protected);
+    /// Nothing is created for a cache that is missing in a workspace. If another run creates it meanwhile, this run ends.
+    fn mount_plan<'a>(&self, plan: &'a Plan, backend: Backend) -> Result<MountPlan<'a>, Error> {
+        let mut mounts = self.find_mounts(plan);
+        if backend == Backend::Namespaces && mounts.lacks_approvals() {
+            self.approvals.create()?;
+            mounts = self.find_mounts(plan);
+            if mounts.lacks_approvals() {
+                let why = "the directory of the approvals database is inside the workspace and does not exist";
+                return Err(Error::Sandbox(why.into()));
+            }
         }
         // A path may have been created since the decision.
         match mounts.unsupported_by(plan, backend, &self.log) {
@@ -140,30 +169,68 @@ impl Native {
         }
     }
 
-    async fn execute(&self, plan: &Plan, context: RunContext) -> Result<Ended, Error> {
+    /// Opens the mounts and starts the program, if the caller still waits by then. May block.
+    fn start(&self, plan: &Plan, scratch: &Scratch, caller: &Caller) -> Result<Running, Error> {
+        let failed = |error: &dyn std::fmt::Display| Error::Sandbox(error.to_string());
+        let confinement = self.confinement().map_err(|error| failed(error))?;
+        let backend = confinement.backend();
+        let mounts = self.mount_plan(plan, backend)?;
+        let mounts = mounts.open(plan, backend, &self.log)?;
+        let job = job(plan, backend, mounts, scratch)?;
+        // All of the above may have blocked on a file system for longer than the caller waited. A program that starts after
+        // its outcome was returned would run without anybody knowing.
+        if caller.is_gone() {
+            return Err(failed(&"nobody waits for it"));
+        }
+        confinement.start(job).map_err(|error| failed(&error))
+    }
+
+    async fn execute(&self, permit: Arc<Permit>, context: RunContext) -> Result<Ended, Error> {
         let failed = |why: String| Error::Sandbox(why);
-        let confinement = self
-            .confinement()
-            .map_err(|error| failed(error.to_string()))?;
         let RunContext {
             stdin,
             stdout,
             stderr,
             stop,
-            scratch,
-            slot,
+            denied,
+            teardown,
+            record: _,
         } = context;
-        let teardown = Teardown::new(scratch, slot);
         let mut stop = stop.unwrap_or_else(|| Box::pin(std::future::pending()));
-        let backend = confinement.backend();
-        let mounts = self.mount_plan(plan, backend)?;
-        let open = mounts.open(plan, backend)?;
-        let scratch = teardown.scratch();
-        let scratch = scratch.ok_or_else(|| failed("there is no scratch directory".into()))?;
-        let job = job(plan, backend, open, scratch)?;
-
-        let started = confinement.start(job);
-        let mut running = started.map_err(|error| failed(error.to_string()))?;
+        let (native, own) = (self.clone(), Arc::clone(&permit));
+        let start = move |caller: &Caller| {
+            let before = snapshot(own.plan(), caller);
+            let scratch = teardown.scratch().map(Arc::clone);
+            let scratch = scratch.ok_or_else(|| failed("there is no scratch directory".into()))?;
+            let program = Program {
+                running: Some(native.start(own.plan(), &scratch, caller)?),
+                kept: Some((teardown, own)),
+            };
+            Ok((program, before))
+        };
+        let plan = permit.plan();
+        let start_timeout = plan.limits.time.max(START_TIMEOUT);
+        let starting = Work::<Result<_, Error>>::start(&self.stuck, GRACE, start);
+        let mut starting = starting.map_err(|error| failed(plain(&error)))?;
+        let started = tokio::select! {
+            started = starting.result() => Ok(started.map_err(|error| failed(plain(&error)))??),
+            () = &mut stop => Err(Ended::cancelled_before_start(self.isolation())),
+            () = tokio::time::sleep(start_timeout) => {
+                Err(hung_before_start(start_timeout, &stderr, self.isolation()))
+            }
+        };
+        let (mut program, before) = match started {
+            Ok(started) => started,
+            Err(ended) => {
+                if let Some(Ok((mut program, _))) = starting.give_up().await {
+                    program.stop().await;
+                }
+                return Ok(ended);
+            }
+        };
+        let Some(running) = &mut program.running else {
+            return Err(failed("there is no program".into()));
+        };
         let input = feed(running.stdin.take(), &plan.input, stdin);
         let (out, err) = (running.stdout.take(), running.stderr.take());
         let output = async { tokio::join!(pump(out, &stdout), pump(err, &stderr)) };
@@ -181,7 +248,7 @@ impl Native {
             }
         };
         // From here on none of the script's processes is left.
-        drop(running);
+        let kept = program.into_kept();
         let mut warnings = Vec::new();
         if !output_done {
             // The reader gets what is left of the time limit to take the last output, and at least a
@@ -201,16 +268,24 @@ impl Native {
                 warnings.push(lost.to_owned());
             }
         }
-        drop(teardown);
+        drop(kept);
         let appeared = end
             .as_ref()
             .map(|end| end.appeared.iter().map(appeared_warning));
         warnings.extend(appeared.into_iter().flatten());
         let end = end.map_err(|error| failed(error.to_string()))?;
+        let limits_hit = match end.stopped {
+            Stopped::Disk => vec![Limit::Disk],
+            Stopped::Scratch => vec![Limit::Scratch],
+            _ => Vec::new(),
+        };
         let (status, exit_code, signal) = match stopped {
             true => (Status::Cancelled, 130, None),
             false => status(end.stopped, &plan.limits, &stderr),
         };
+        let artifacts = self.compare(&permit, before).await;
+        let denials = Denials::new(denied);
+        denials.count_times("net:*", end.refused_sockets);
         Ok(Ended {
             status,
             exit_code,
@@ -221,9 +296,70 @@ impl Native {
                 peak_memory_bytes: end.usage.peak_memory,
                 cpu_time_ms: end.usage.cpu.as_secs_f64() * 1e3,
             },
+            denied: denials.take().0,
+            denied_truncated: false,
+            artifacts: artifacts.listed,
+            artifacts_truncated: artifacts.truncated,
             isolation: isolation(&end),
             warnings,
+            limits_hit,
         })
+    }
+
+    /// What a run changed in its writable directories.
+    async fn compare(&self, permit: &Arc<Permit>, before: Option<Snapshot>) -> Artifacts {
+        let truncated = Artifacts {
+            truncated: lists_artifacts(permit.plan()),
+            ..Artifacts::default()
+        };
+        let Some(before) = before else {
+            return truncated;
+        };
+        let permit = Arc::clone(permit);
+        // It leaves nothing behind, so it may be abandoned at once.
+        let compare = Work::start(&self.stuck, Duration::ZERO, move |caller| {
+            let in_time = in_time();
+            before.compare(permit.plan(), &|| in_time() && !caller.is_gone())
+        });
+        let Ok(mut compare) = compare else {
+            return truncated;
+        };
+        match tokio::time::timeout(COMPARE_TIMEOUT, compare.result()).await {
+            Ok(Ok(artifacts)) => artifacts,
+            _ => truncated,
+        }
+    }
+}
+
+/// A program that was started, and what is kept until it has ended: its scratch directory, its slot, and files that were given
+/// as bytes for it. Dropping it stops the program without waiting; another thread waits and then drops what is kept.
+struct Program {
+    running: Option<Running>,
+    kept: Option<(Teardown, Arc<Permit>)>,
+}
+
+impl Program {
+    /// Stops the program and waits for its end.
+    async fn stop(&mut self) {
+        if let Some(running) = &mut self.running {
+            running.stop();
+            // Nobody wants to know how it ended.
+            let _ = running.ended().await;
+        }
+    }
+
+    /// What is kept for a program that has ended.
+    fn into_kept(mut self) -> Option<(Teardown, Arc<Permit>)> {
+        self.running = None;
+        self.kept.take()
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        if let Some(running) = self.running.take() {
+            running.abandon(self.kept.take());
+        }
     }
 }
 
@@ -258,8 +394,12 @@ impl Runtime for Native {
                 }
                 Checked::Command(_) => "is a command of this machine".to_owned(),
             };
-            let message = format!("the policy refuses native scripts, and `{name}` {what}");
-            return Err(refuse(message).hint("set native = \"confined\" in skillrun.toml"));
+            let (by, hint) = &plan.native_by;
+            let refuses = match by.as_str() {
+                "" => "the policy refuses native scripts".to_owned(),
+                by => format!("native scripts are refused{by}"),
+            };
+            return Err(refuse(format!("{refuses}, and `{name}` {what}")).hint(hint));
         }
         let confinement = self.confinement().map_err(|no_backend| {
             let message = format!("`{name}` cannot be confined on this machine: {no_backend}");
@@ -272,24 +412,31 @@ impl Runtime for Native {
                 .iter()
                 .map(|(_, error)| error.to_string())
                 .collect();
-            let message = format!(
-                "the policy demands namespaces for `{name}`, and they do not work on this machine: \
-                 {}",
-                why.join("; ")
-            );
-            let hint = "set native = \"confined\" in skillrun.toml to accept Landlock and seccomp";
+            let (by, hint) = &plan.native_by;
+            let (demands, hint) = match by.as_str() {
+                "" => (
+                    format!("the policy demands namespaces for `{name}`"),
+                    format!("{hint} to accept Landlock and seccomp"),
+                ),
+                by => (
+                    format!("namespaces for `{name}` are demanded{by}"),
+                    hint.clone(),
+                ),
+            };
+            let why = why.join("; ");
+            let message = format!("{demands}, and they do not work on this machine: {why}");
             return Err(refuse(message).hint(hint));
         }
         command::check(plan)?;
         let cannot = |why: String| refuse(format!("`{name}` cannot be confined here: {why}"));
-        let mounts = MountPlan::new(plan, &self.protected);
+        let mounts = self.find_mounts(plan);
         if let Some(why) = mounts.unsupported_by(plan, backend, &self.log) {
             return Err(cannot(why).hint("use a separate directory as the workspace"));
         }
         for mount in plan.mounts().filter(|mount| mount.writable) {
             let given = mount.dir.try_clone().map_err(|error| plain(&error));
             let given = given.and_then(|folder| {
-                let given = confinement.can_mount(folder.into_std_file().into(), &mount.host);
+                let given = confinement.can_mount(folder.into(), &mount.host);
                 given.map_err(|error| error.to_string())
             });
             given.map_err(|why| {
@@ -301,14 +448,6 @@ impl Runtime for Native {
             })?;
         }
         Ok(())
-    }
-
-    fn is_prepared(&self) -> Result<bool, Error> {
-        Ok(true)
-    }
-
-    fn prepare(&self) -> BoxFuture<'_, Result<Option<String>, Error>> {
-        Box::pin(async { Ok(None) })
     }
 
     fn isolation(&self) -> Isolation {
@@ -332,7 +471,33 @@ impl Runtime for Native {
         permit: Arc<Permit>,
         context: RunContext,
     ) -> BoxFuture<'a, Result<Ended, Error>> {
-        Box::pin(async move { self.execute(permit.plan(), context).await })
+        Box::pin(self.execute(permit, context))
+    }
+}
+
+/// Looks at the files in the writable directories, if the outcome lists artefacts. May block.
+fn snapshot(plan: &Plan, caller: &Caller) -> Option<Snapshot> {
+    let in_time = in_time();
+    lists_artifacts(plan)
+        .then(|| Snapshot::take(plan, &|| in_time() && !caller.is_gone()))
+        .flatten()
+}
+
+/// Whether there can be artefacts that the caller wants to know.
+fn lists_artifacts(plan: &Plan) -> bool {
+    plan.list_artifacts && plan.mounts().any(|mount| mount.writable)
+}
+
+/// The end of a run whose thread was abandoned before the script started.
+fn hung_before_start(timeout: Duration, stderr: &Output, isolation: Isolation) -> Ended {
+    let limit = show_duration(timeout);
+    stderr.record(&format!("Timeout: not started within {limit}"));
+    let why = "a host call did not return before the script started, so it will not start";
+    Ended {
+        warnings: vec![why.to_owned()],
+        // Nobody looked.
+        artifacts_truncated: true,
+        ..Ended::before_start(Status::TimedOut, 124, isolation)
     }
 }
 
@@ -460,7 +625,8 @@ fn status(stopped: Stopped, limits: &Limits, stderr: &Output) -> (Status, i32, O
         Stopped::Memory => {
             let limit = show_bytes(limits.memory);
             stderr.note(&format!(
-                "Out of memory: the limit is {limit} (raise it with --memory)"
+                "Out of memory: the limit is {limit} ({})",
+                Limit::Memory.key()
             ));
             (Status::OutOfMemory, 137, None)
         }
@@ -493,14 +659,17 @@ fn status(stopped: Stopped, limits: &Limits, stderr: &Output) -> (Status, i32, O
 /// The warning about a protected path that appeared.
 fn appeared_warning(appeared: &Appeared) -> String {
     let name = |path: &[u8]| show(&String::from_utf8_lossy(path));
-    let what = match &appeared.fate {
-        Fate::Moved(to) => format!("appeared during the run; moved to `{}`", name(to)),
-        Fate::Gone => "appeared during the run and was gone at its end".into(),
-        Fate::Stays(why) => {
-            format!("appeared during the run and could not be moved aside: {why}; remove it")
-        }
+    let change = match appeared.replaced {
+        true => "was replaced",
+        false => "appeared",
     };
-    format!("`{}` is a protected path and {what}", name(&appeared.path))
+    let fate = match &appeared.fate {
+        Fate::Moved(to) => format!("; moved to `{}`", name(to)),
+        Fate::Gone => " and was gone at its end".into(),
+        Fate::Stays(why) => format!(" and could not be moved aside: {why}; remove it"),
+    };
+    let path = name(&appeared.path);
+    format!("`{path}` is a protected path and {change} during the run{fate}")
 }
 
 fn isolation(end: &End) -> Isolation {

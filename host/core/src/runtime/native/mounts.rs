@@ -11,11 +11,22 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 /// The mounts of one run, not opened yet.
-pub(super) struct MountPlan {
-    /// Whether each mount is writable.
-    writable: Vec<bool>,
+pub(super) struct MountPlan<'a> {
+    mounts: Vec<PlannedMount<'a>>,
     /// Protected paths inside writable mounts, and links that lead to them.
     protected: Vec<Protected>,
+    /// The directories of approvals databases.
+    databases: Vec<PathBuf>,
+    /// A writable mount that is one of them.
+    exposed: Option<PathBuf>,
+}
+
+struct PlannedMount<'a> {
+    mount: &'a Mount,
+    /// Not if it is a protected path or inside of one.
+    writable: bool,
+    /// Whether it is the skill's folder.
+    is_skill: bool,
 }
 
 struct Protected {
@@ -25,13 +36,36 @@ struct Protected {
     exists: bool,
 }
 
-impl MountPlan {
+impl<'a> MountPlan<'a> {
     /// Finds the protected paths inside the mounts of a run.
-    pub(super) fn new(plan: &Plan, protected: &[PathBuf]) -> Self {
-        let protected = ProtectedPaths::of(plan, protected);
+    ///
+    /// Each directory of an approvals database is protected as a whole. SQLite restores a database from files beside it,
+    /// which come and go with every question. A missing one could only be watched, and a script could create it for some
+    /// milliseconds: long enough for SQLite to read approvals from it.
+    pub(super) fn new<'b>(
+        plan: &'a Plan,
+        protected: &[PathBuf],
+        databases: impl Iterator<Item = &'b Path>,
+    ) -> Self {
+        let directories = databases.filter_map(|file| {
+            let file = crate::walk::real(file);
+            file.parent().map(Path::to_owned)
+        });
+        let directories: Vec<PathBuf> = directories.collect();
+        let is_inside_mount = |directory: &&PathBuf| {
+            let mut folders = plan.mounts().filter(|mount| mount.only.is_none());
+            folders.any(|mount| {
+                mount.writable && **directory != mount.host && directory.starts_with(&mount.host)
+            })
+        };
+        let inside = directories.iter().filter(is_inside_mount).cloned();
+        let protected: Vec<PathBuf> = protected.iter().cloned().chain(inside).collect();
+        let protected = ProtectedPaths::of(plan, &protected);
         let mut mounts = Self {
-            writable: Vec::new(),
+            mounts: Vec::new(),
             protected: Vec::new(),
+            databases: directories,
+            exposed: None,
         };
         for mount in plan.mounts() {
             let path = match &mount.only {
@@ -39,9 +73,17 @@ impl MountPlan {
                 None => mount.host.clone(),
             };
             let writable = mount.writable && !protected.covers(&path);
-            mounts.writable.push(writable);
+            let skill = plan.skill_mount.as_ref();
+            mounts.mounts.push(PlannedMount {
+                mount,
+                writable,
+                is_skill: skill.is_some_and(|skill| std::ptr::eq(skill, mount)),
+            });
             if writable && mount.only.is_none() {
                 mounts.protect(mount, &protected);
+                if mounts.databases.contains(&mount.host) {
+                    mounts.exposed = Some(mount.host.clone());
+                }
             }
         }
         mounts
@@ -71,21 +113,27 @@ impl MountPlan {
         }
     }
 
-    /// Whether the directory `own` is a protected path that does not exist.
-    pub(super) fn is_missing(&self, own: &Path) -> bool {
-        let own = crate::walk::real(own);
+    /// Whether the directory of an approvals database inside a writable mount does not exist.
+    pub(super) fn lacks_approvals(&self) -> bool {
         let mut missing = self.protected.iter().filter(|protected| !protected.exists);
-        missing.any(|protected| protected.path == own)
+        missing.any(|protected| self.databases.contains(&protected.path))
     }
 
     /// What this backend cannot enforce, if anything. `log` are files that exist once the script
-    /// starts.
+    /// starts. An approvals database may be created at any time.
     pub(super) fn unsupported_by(
         &self,
         plan: &Plan,
         backend: Backend,
         log: &[PathBuf],
     ) -> Option<String> {
+        if let Some(directory) = &self.exposed {
+            return Some(format!(
+                "the approvals database is in `{}`, which the script may write, and there the files that SQLite keeps \
+                 beside it cannot be protected",
+                show(&directory.display().to_string())
+            ));
+        }
         if backend == Backend::Namespaces {
             return None;
         }
@@ -95,7 +143,9 @@ impl MountPlan {
         }
         let log: Vec<PathBuf> = log.iter().map(|file| crate::walk::real(file)).collect();
         let first = self.protected.iter().find(|protected| {
-            protected.exists || log.iter().any(|file| file.starts_with(&protected.path))
+            protected.exists
+                || log.iter().any(|file| file.starts_with(&protected.path))
+                || self.databases.contains(&protected.path)
         })?;
         Some(format!(
             "`{}` is a protected path inside a directory that the script may write, and without \
@@ -107,24 +157,37 @@ impl MountPlan {
     /// Opens everything. In namespaces a copy of the checked script covers its file, for programs
     /// that execute it or name it by another path. If another process renames the file, the copy no
     /// longer covers it; the interpreter still gets the checked bytes (`Job::script`).
+    ///
+    /// `log` are the files of the audit log. Another process may replace them, when it is full, and the chain shows if a
+    /// script did. So what has replaced one stays.
     pub(super) fn open(
         &self,
         plan: &Plan,
         backend: Backend,
+        log: &[PathBuf],
     ) -> Result<Vec<skillrun_confine::Mount>, Error> {
         let failed = |what: &str, error: io::Error| {
             Error::Sandbox(format!("`{}`: {}", show(what), plain(&error)))
         };
         let mut all = Vec::new();
-        for (mount, writable) in plan.mounts().zip(&self.writable) {
+        for planned in &self.mounts {
+            let PlannedMount {
+                mount, writable, ..
+            } = planned;
             let handle = open_mount(mount).map_err(|error| failed(&mount.guest, error))?;
             let folder = Path::new(&mount.guest);
+            let at = mount
+                .only
+                .as_ref()
+                .map_or(folder.to_owned(), |name| folder.join(name));
+            // The skill, in a workspace that contains it.
+            let is_protected = self.protected.iter().any(|protected| protected.at == at);
             all.push(skillrun_confine::Mount {
-                kind: MountKind::Open(handle),
-                at: mount
-                    .only
-                    .as_ref()
-                    .map_or(folder.to_owned(), |name| folder.join(name)),
+                kind: match is_protected && !*writable {
+                    true => MountKind::Protected(handle, mount.host.clone()),
+                    false => MountKind::Open(handle),
+                },
+                at,
                 writable: *writable,
             });
         }
@@ -138,7 +201,14 @@ impl MountPlan {
                 true => {
                     let handle = open_path(&protected.path);
                     let name = protected.path.display().to_string();
-                    MountKind::Open(handle.map_err(|error| failed(&name, error))?)
+                    let handle = handle.map_err(|error| failed(&name, error))?;
+                    match log
+                        .iter()
+                        .any(|file| crate::walk::real(file) == protected.path)
+                    {
+                        true => MountKind::Open(handle),
+                        false => MountKind::Protected(handle, protected.path.clone()),
+                    }
                 }
             };
             all.push(skillrun_confine::Mount {
@@ -152,8 +222,10 @@ impl MountPlan {
         }
         if let Checked::Script(script) = &plan.target
             && let Some(base) = plan.skill_base()
-            // The first mount is the skill.
-            && self.writable.first() == Some(&false)
+            && self
+                .mounts
+                .iter()
+                .any(|mount| mount.is_skill && !mount.writable)
         {
             all.push(skillrun_confine::Mount {
                 kind: MountKind::Contents(script.source.clone()),
@@ -167,7 +239,7 @@ impl MountPlan {
 
 fn open_mount(mount: &Mount) -> io::Result<OwnedFd> {
     match &mount.only {
-        None => Ok(mount.dir.try_clone()?.into_std_file().into()),
+        None => Ok(mount.dir.try_clone()?.into()),
         Some(name) => {
             let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let handle = openat(&mount.dir, name, flags, Mode::empty())?;

@@ -2,9 +2,11 @@
 
 use crate::error::Error;
 use crate::runtime::RuntimeState;
-use crate::runtime::cache::{Cache, Entry};
+use crate::runtime::cache::{Cache, Entry, Loaded};
+use skillrun_memory::{Memories, Stacks};
 use skillrun_runtimes::Guest;
 use std::path::PathBuf;
+use std::sync::Arc;
 use tokio::sync::OnceCell;
 use wasmtime::component::Component;
 use wasmtime::{Config, Engine};
@@ -17,21 +19,46 @@ pub(super) struct Compiled<T> {
     guest: Guest,
     cache: Cache,
     config: Config,
+    memories: Memories,
     link: Link<T>,
     loaded: OnceCell<T>,
+}
+
+/// What is kept between the runs of a guest.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Idle {
+    /// Memories and stacks that wait for the next run.
+    pub(super) count: usize,
+    /// Bytes of each such memory that stay resident: as much as most scripts write.
+    pub(super) resident: usize,
+}
+
+/// What was done to make a guest ready.
+#[derive(Default)]
+pub(super) struct Prepared {
+    /// Whether it was compiled now.
+    pub(super) was_compiled: bool,
+    /// Why it can be used but not stored, if so.
+    pub(super) warning: Option<String>,
 }
 
 impl<T> Compiled<T> {
     pub(super) fn new(
         guest: Guest,
         cache: Cache,
-        config: Config,
+        mut config: Config,
+        idle: Idle,
         link: impl Fn(Engine, &Component) -> wasmtime::Result<T> + Send + Sync + 'static,
     ) -> Self {
+        let memories = Memories::new(idle.count, idle.resident);
+        config
+            .with_host_memory(Arc::new(memories.clone()))
+            .with_host_stack(Arc::new(Stacks::new(idle.count)));
         Self {
             guest,
             cache,
             config,
+            memories,
             link: Box::new(link),
             loaded: OnceCell::new(),
         }
@@ -56,40 +83,51 @@ impl<T> Compiled<T> {
     pub(super) fn is_prepared(&self) -> Result<bool, Error> {
         if !self.loaded.initialized() {
             let engine = self.engine()?;
-            if let Some(component) = self.entry(&engine).load(&engine) {
+            if let Some(loaded) = self.entry(&engine).load(&engine) {
                 // Another task may have loaded it first; the guest is the same.
-                let _ = self.loaded.set(self.link(engine, &component)?);
+                let _ = self.loaded.set(self.link(engine, loaded)?);
             }
         }
         Ok(self.loaded.initialized())
     }
 
-    /// Compiles the guest for this machine if necessary; returns a warning if it can be used but not stored.
-    pub(super) async fn prepare(&self) -> Result<Option<String>, Error> {
-        // Mapping takes a millisecond and is done here; compiling keeps all processors busy for many
-        // seconds and must not block other tasks.
-        if self.is_prepared()? {
-            return Ok(None);
+    /// Compiles the guest for this machine if necessary, and loads it.
+    pub(super) async fn prepare(&self) -> Result<Prepared, Error> {
+        if self.loaded.initialized() {
+            return Ok(Prepared::default());
         }
-        let mut unstored = None;
+        // Mapping takes a millisecond, and compiling keeps all processors busy for many seconds: neither may block other
+        // tasks.
+        let (mut was_compiled, mut unstored) = (false, None);
         let load = async {
             let engine = self.engine()?;
             let (guest, cache, worker) = (self.guest, self.cache.clone(), engine.clone());
             let built = tokio::task::spawn_blocking(move || {
-                let entry = cache.entry(&worker, guest.name(), guest.digest());
-                entry.build(&worker, || guest.component())
+                let entry = cache.entry(&worker, guest);
+                match entry.load(&worker) {
+                    Some(loaded) => Ok((false, loaded, None)),
+                    None => {
+                        let built = entry.build(&worker, guest);
+                        built.map(|(loaded, unstored)| (true, loaded, unstored))
+                    }
+                }
             });
             let built = built.await.map_err(|error| self.failed(error))?;
-            let (component, error) = built.map_err(|error| self.failed(format!("{error:#}")))?;
-            unstored = error;
-            self.link(engine, &component)
+            let loaded;
+            (was_compiled, loaded, unstored) =
+                built.map_err(|error| self.failed(format!("{error:#}")))?;
+            self.link(engine, loaded)
         };
         self.loaded.get_or_try_init(|| load).await?;
-        Ok(unstored.map(|error| {
+        let warning = unstored.map(|error| {
             let folder = self.cache.folder().display();
             let why = crate::files::plain(&error);
             format!("cannot store the compiled runtime in `{folder}`: {why}")
-        }))
+        });
+        Ok(Prepared {
+            was_compiled,
+            warning,
+        })
     }
 
     /// What [`Compiled::prepare`] loaded.
@@ -109,15 +147,16 @@ impl<T> Compiled<T> {
     }
 
     fn entry(&self, engine: &Engine) -> Entry<'_> {
-        self.cache
-            .entry(engine, self.guest.name(), self.guest.digest())
+        self.cache.entry(engine, self.guest)
     }
 
     fn engine(&self) -> Result<Engine, Error> {
         Engine::new(&self.config).map_err(|error| self.failed(format!("{error:#}")))
     }
 
-    fn link(&self, engine: Engine, component: &Component) -> Result<T, Error> {
-        (self.link)(engine, component).map_err(|error| self.failed(format!("{error:#}")))
+    fn link(&self, engine: Engine, loaded: Loaded) -> Result<T, Error> {
+        let Loaded { component, image } = loaded;
+        self.memories.set_image(image);
+        (self.link)(engine, &component).map_err(|error| self.failed(format!("{error:#}")))
     }
 }

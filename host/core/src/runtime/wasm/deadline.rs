@@ -4,6 +4,7 @@
 //! that sleeps is woken by the task that waits for it ([`super::threads`]). That task's timer is exact
 //! because no guest keeps its thread busy.
 
+use super::priority::Priority;
 use rustix::time::{ClockId, clock_gettime};
 use std::future::Future;
 use std::pin::Pin;
@@ -26,16 +27,19 @@ pub(crate) struct Deadline<F> {
     work: Pin<Box<F>>,
     at: Instant,
     signal: Signal,
-    cpu: Duration,
+    priority: Priority,
+    /// The CPU time of this thread at the first poll.
+    began: Option<Duration>,
 }
 
 impl<F: Future> Deadline<F> {
-    pub(crate) fn new(work: F, at: Instant, signal: Signal) -> Self {
+    pub(crate) fn new(work: F, at: Instant, signal: Signal, priority: Priority) -> Self {
         Self {
             work: Box::pin(work),
             at,
             signal,
-            cpu: Duration::ZERO,
+            priority,
+            began: None,
         }
     }
 }
@@ -44,21 +48,27 @@ impl<F: Future> Future for Deadline<F> {
     type Output = (End<F::Output>, Duration);
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        if Instant::now() >= self.at {
-            return Poll::Ready((End::TimedOut, self.cpu));
-        }
-        // A dropped sender means the same as a sent signal.
-        if Pin::new(&mut self.signal).poll(cx).is_ready() {
-            return Poll::Ready((End::Stopped, self.cpu));
-        }
-        let before = thread_time();
-        let polled = self.work.as_mut().poll(cx);
-        self.cpu += thread_time().saturating_sub(before);
-        polled.map(|output| (End::Returned(output), self.cpu))
+        // A guest has its thread for itself, so this is its CPU time. Reading it takes a system call.
+        let began = *self.began.get_or_insert_with(thread_time);
+        let now = Instant::now();
+        self.priority
+            .update(now, || thread_time().saturating_sub(began));
+        let end = if now >= self.at {
+            End::TimedOut
+        } else if Pin::new(&mut self.signal).poll(cx).is_ready() {
+            // A dropped sender means the same as a sent signal.
+            End::Stopped
+        } else {
+            match self.work.as_mut().poll(cx) {
+                Poll::Ready(output) => End::Returned(output),
+                Poll::Pending => return Poll::Pending,
+            }
+        };
+        Poll::Ready((end, thread_time().saturating_sub(began)))
     }
 }
 
-/// CPU time of this thread; a poll begins and ends on the same thread.
+/// The CPU time of this thread.
 fn thread_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(

@@ -8,18 +8,21 @@
 
 use super::budget::{Budget, ENTRY};
 use super::file_streams::FileWriter;
-use super::located::Located;
+use super::located::{Kind, Located};
 use crate::files::real_path;
+use crate::outcome::DenialHint;
+use crate::runtime::artifacts::ChangedPaths;
+use crate::runtime::denials::{Access, Denials};
 use crate::runtime::protected::ProtectedPaths;
 use crate::runtime::scratch::{Scratch, empty_directory};
 use cap_fs_ext::OpenOptionsFollowExt as _;
 use cap_primitives::fs::{FollowSymlinks, OpenOptions};
-use rustix::fs::Timestamps;
+use rustix::fs::{Timespec, Timestamps, UTIME_OMIT};
 use std::collections::{HashMap, HashSet};
 use std::fs::File as StdFile;
 use std::io;
-use std::path::{Component, Path};
-use std::sync::Arc;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 use types::{DescriptorFlags, ErrorCode, Filesize, OpenFlags, PathFlags};
 use wasmtime::component::{HasData, Resource, ResourceTable};
 use wasmtime_wasi::filesystem::{
@@ -28,13 +31,18 @@ use wasmtime_wasi::filesystem::{
 use wasmtime_wasi::p2::bindings::filesystem::types;
 use wasmtime_wasi::p2::{DynOutputStream, FsResult};
 
+/// Where the Python guest assumes its library, which it has in memory. Tracebacks may look there.
+pub(super) const PYTHON_LIBRARY: &str = "/usr/lib/python3.14";
+/// The name that the JavaScript guest has for no file at all.
+pub(super) const JAVASCRIPT_NOWHERE: &str = "/\u{10ffff}";
+
 /// A directory as a guest sees it.
 pub(super) struct Mount {
     pub(super) dir: Dir,
     pub(super) guest: String,
     pub(super) only: Option<String>,
     pub(super) budget: Budget,
-    /// Set if the directory overlaps a protected path.
+    /// Set if the directory is writable.
     pub(super) protected: Option<Arc<ProtectedPaths>>,
 }
 
@@ -56,6 +64,18 @@ pub(crate) struct Files {
     pub(super) mounts: Vec<Mount>,
     /// The scratch directory, which is made when the guest first uses it.
     scratch: Option<LazyMount>,
+    /// The index of the mount for every path that no other one contains.
+    outside: Option<usize>,
+    /// What the guest could not open or change.
+    denials: Arc<Denials>,
+    /// What the guest created, changed or removed, if the outcome lists it.
+    pub(super) changed: Option<ChangedPaths>,
+    /// Existing files that are open for writing, until they are written.
+    unwritten: HashMap<u32, PathBuf>,
+    /// Where the guest sees its skill.
+    pub(super) skill: Option<String>,
+    /// Where the interpreter looks for files that the interpreter itself looks up.
+    pub(super) own_paths: &'static str,
     /// Which mount each open descriptor belongs to.
     pub(super) open: HashMap<u32, usize>,
     pub(super) listings: usize,
@@ -72,6 +92,12 @@ impl Files {
             ctx: WasiFilesystemCtx::default(),
             mounts: Vec::new(),
             scratch: None,
+            outside: None,
+            denials: Arc::default(),
+            changed: None,
+            unwritten: HashMap::new(),
+            skill: None,
+            own_paths: JAVASCRIPT_NOWHERE,
             open: HashMap::new(),
             listings: 0,
             max_open: max_open as usize,
@@ -84,25 +110,21 @@ impl Files {
     /// Makes `dir` visible to the guest at `guest`.
     pub(crate) fn add_mount(
         &mut self,
-        dir: StdFile,
+        dir: Arc<StdFile>,
         guest: String,
         writable: bool,
         only: Option<String>,
         budget: Budget,
         protected: Option<Arc<ProtectedPaths>>,
-    ) {
-        let (perms, mode) = match writable {
-            true => (FsPerms::ReadWrite, OpenMode::READ | OpenMode::WRITE),
-            false => (FsPerms::ReadOnly, OpenMode::READ),
-        };
-        let dir = Dir::new(dir, perms, mode, true);
+    ) -> io::Result<()> {
         self.mounts.push(Mount {
-            dir,
+            dir: mounted(dir, writable)?,
             guest,
             only,
             budget,
             protected,
         });
+        Ok(())
     }
 
     /// Makes the scratch directory visible to the guest at `guest`; it is made when the guest first uses it.
@@ -113,7 +135,7 @@ impl Files {
         budget: Budget,
     ) -> io::Result<()> {
         let index = self.mounts.len();
-        self.add_mount(empty_directory()?, guest, true, None, budget, None);
+        self.add_mount(empty()?.dir, guest, true, None, budget, None)?;
         self.scratch = Some(LazyMount {
             index,
             directory,
@@ -121,6 +143,15 @@ impl Files {
             unmade: HashSet::new(),
         });
         Ok(())
+    }
+
+    /// Directs all paths outside of the other mounts to us. Nothing exists there, but what the guest attempts is counted.
+    /// Without this mount its libc would fail such calls by itself, with the same errors.
+    pub(super) fn add_outside(&mut self, denials: Arc<Denials>) -> io::Result<()> {
+        self.outside = Some(self.mounts.len());
+        self.denials = denials;
+        let nothing = Budget::shared(0);
+        self.add_mount(empty()?.dir, "/".into(), false, None, nothing, None)
     }
 
     /// Records a descriptor of a mount's own directory.
@@ -137,6 +168,7 @@ impl Files {
     /// Forgets a descriptor.
     pub(super) fn closed(&mut self, fd: u32) {
         self.open.remove(&fd);
+        self.unwritten.remove(&fd);
         if let Some(scratch) = &mut self.scratch {
             scratch.unmade.remove(&fd);
         }
@@ -151,8 +183,7 @@ impl Files {
             let made = StdFile::from(scratch.directory.open()?);
             let budget = &self.mounts[index].budget;
             budget.set_directory(scratch.directory.open()?);
-            let perms = (FsPerms::ReadWrite, OpenMode::READ | OpenMode::WRITE);
-            self.mounts[index].dir = Dir::new(made, perms.0, perms.1, true);
+            self.mounts[index].dir = mounted(Arc::new(made), true)?;
             scratch.made = true;
         }
         Ok(())
@@ -183,6 +214,28 @@ pub(crate) struct FilesView<'a> {
 }
 
 pub(super) type Fd = Resource<Descriptor>;
+
+/// What was opened.
+pub(super) struct Opened {
+    descriptor: Descriptor,
+    effect: Effect,
+}
+
+/// What opening a file has done, with its real path.
+enum Effect {
+    None,
+    Created(PathBuf),
+    Truncated(PathBuf),
+    /// Nothing yet, but it can be written.
+    Writable(PathBuf),
+}
+
+/// A directory entry before a change.
+pub(super) struct EntryBefore {
+    /// Its real path.
+    path: PathBuf,
+    kind: Kind,
+}
 
 /// How a directory entry is about to change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -255,6 +308,9 @@ impl FilesView<'_> {
         path: &str,
         follow: PathFlags,
     ) -> FsResult<PathFlags> {
+        if self.is_outside(fd) {
+            return Err(ErrorCode::NoEntry.into());
+        }
         match &self.mount(fd)?.only {
             Some(only) if only != path => Err(ErrorCode::NoEntry.into()),
             Some(_) => Ok(PathFlags::empty()),
@@ -264,8 +320,7 @@ impl FilesView<'_> {
 
     /// Checks that the guest may change the directory entry `path`.
     ///
-    /// If the mount overlaps a protected path, this returns a handle to the directory that was checked and
-    /// a bare name. Resolved a second time, the path could lead elsewhere: another run may have replaced a
+    /// If there are protected paths, this returns a handle to the directory that was checked and a bare name. Resolved a second time, the path could lead elsewhere: another run may have replaced a
     /// directory by a link in between.
     pub(super) fn checked_entry(&self, fd: &Fd, path: &str) -> FsResult<Option<(Dir, String)>> {
         self.checked_entry_for(fd, path, Change::Any)
@@ -280,22 +335,91 @@ impl FilesView<'_> {
     ) -> FsResult<Option<(Dir, String)>> {
         let mount = self.mount(fd)?;
         let dir = self.dir(fd)?;
-        if mount.only.is_some() || dir.perms.write_not_permitted() {
-            return Err(ErrorCode::NotPermitted.into());
-        }
+        self.check_writable(fd, path)?;
         let Some(protected) = &mount.protected else {
             return Ok(None);
         };
         let (parent, name) = split_entry(path)?;
-        let parent = cap_primitives::fs::open_dir(&dir.dir, parent)?;
+        let parent = cap_primitives::fs::open_dir(&dir.dir, parent).inspect_err(|error| {
+            if is_escape(error) {
+                self.count_denial(Access::Write, fd, path, Some(DenialHint::GrantTarget));
+            }
+        })?;
         let real = real_path(&parent)?.join(name);
         // A new directory on the way to a protected path is empty, so that path still does not exist.
         let moves = change == Change::Any && protected.any_inside(&real);
         if protected.covers(&real) || moves {
+            self.count_denial(Access::Write, fd, path, Some(DenialHint::Never));
             return Err(ErrorCode::NotPermitted.into());
         }
         let parent = Dir::new(parent, dir.perms, dir.open_mode, true);
         Ok(Some((parent, name.to_owned())))
+    }
+
+    /// Checks that the entries of this directory are writable at all.
+    fn check_writable(&self, fd: &Fd, path: &str) -> FsResult<()> {
+        if self.is_outside(fd) {
+            self.count_denial(Access::Write, fd, path, None);
+            return Err(ErrorCode::NoEntry.into());
+        }
+        if self.mount(fd)?.only.is_some() || self.dir(fd)?.perms.write_not_permitted() {
+            self.count_denial(Access::Write, fd, path, None);
+            return Err(ErrorCode::NotPermitted.into());
+        }
+        Ok(())
+    }
+
+    /// Whether a descriptor stands for everything outside of the mounts.
+    fn is_outside(&self, fd: &Fd) -> bool {
+        let index = self.files.open.get(&fd.rep());
+        self.files.outside.is_some() && index == self.files.outside.as_ref()
+    }
+
+    /// Counts what the guest could not do with `path`, which is relative to `fd`.
+    fn count_denial(&self, access: Access, fd: &Fd, path: &str, hint: Option<DenialHint>) {
+        let Some((base, path)) = self.guest_path(fd, path) else {
+            return;
+        };
+        if path.starts_with(self.files.own_paths) {
+            return;
+        }
+        let leads_out = || (!path.starts_with(base)).then_some(DenialHint::GrantTarget);
+        let skill = self.files.skill.as_ref();
+        let in_skill = skill.is_some_and(|skill| path.starts_with(skill));
+        let hint = hint
+            .or_else(leads_out)
+            .or((in_skill && access == Access::Write).then_some(DenialHint::WriteSkill));
+        let path = path.to_string_lossy();
+        self.files.denials.count_path(access, &path, hint);
+    }
+
+    /// Counts a change that failed because its path led out of the mount.
+    pub(super) fn count_if_outside<T>(&self, fd: &Fd, path: &str, result: &FsResult<T>) {
+        let leads_out = |(base, path): (PathBuf, PathBuf)| !path.starts_with(base);
+        if result.is_err() && self.guest_path(fd, path).is_some_and(leads_out) {
+            self.count_denial(Access::Write, fd, path, None);
+        }
+    }
+
+    /// The guest's paths of the mount of `fd`, and of `path` relative to `fd`, without `.` and `..`.
+    fn guest_path(&self, fd: &Fd, path: &str) -> Option<(PathBuf, PathBuf)> {
+        let (mount, dir) = (self.mount(fd).ok()?, self.dir(fd).ok()?);
+        let base = PathBuf::from(&mount.guest);
+        let mut whole = base.clone();
+        if !Arc::ptr_eq(&dir.dir, &mount.dir.dir) {
+            let (top, below) = (real_path(&*mount.dir.dir).ok()?, real_path(&*dir.dir).ok()?);
+            whole.push(below.strip_prefix(top).ok()?);
+        }
+        for part in Path::new(path).components() {
+            match part {
+                Component::Normal(name) => whole.push(name),
+                Component::ParentDir => {
+                    whole.pop();
+                }
+                _ => {}
+            }
+        }
+        Some((base, whole))
     }
 
     /// Like [`Self::checked_entry`], as a descriptor for wasmtime-wasi. Call [`Self::release`] afterwards.
@@ -331,10 +455,92 @@ impl FilesView<'_> {
         }
     }
 
-    pub(super) fn register(&mut self, mount: usize, descriptor: Descriptor) -> FsResult<Fd> {
-        let fd = self.table.push(descriptor)?;
+    pub(super) fn register(&mut self, mount: usize, opened: Opened) -> FsResult<Fd> {
+        let fd = self.table.push(opened.descriptor)?;
         self.files.open.insert(fd.rep(), mount);
+        if self.tracks(mount) {
+            match (opened.effect, &mut self.files.changed) {
+                (Effect::Created(path), Some(changed)) => changed.add(path, false),
+                (Effect::Truncated(path), Some(changed)) => changed.add(path, true),
+                (Effect::Writable(path), _) => drop(self.files.unwritten.insert(fd.rep(), path)),
+                _ => {}
+            }
+        }
         Ok(fd)
+    }
+
+    /// Whether changes in a mount are listed. The scratch directory is private.
+    fn tracks(&self, mount: usize) -> bool {
+        let scratch = self.files.scratch.as_ref();
+        self.files.changed.is_some() && scratch.is_none_or(|scratch| scratch.index != mount)
+    }
+
+    /// Notes that an open file is about to be written.
+    pub(super) fn note_write(&mut self, fd: &Fd) {
+        if let Some(path) = self.files.unwritten.remove(&fd.rep())
+            && let Some(changed) = &mut self.files.changed
+        {
+            changed.add(path, true);
+        }
+    }
+
+    /// The real path of a directory entry that is about to change, and whether it is a file; if changes are listed.
+    pub(super) fn entry_before(&self, fd: &Fd, path: &str) -> Option<EntryBefore> {
+        let mount = self.files.open.get(&fd.rep()).copied();
+        if !mount.is_some_and(|mount| self.tracks(mount)) {
+            return None;
+        }
+        let dir = &self.dir(fd).ok()?.dir;
+        let (parent, name) = split_entry(path).ok()?;
+        let parent = match parent == Path::new(".") {
+            true => real_path(&**dir),
+            false => cap_primitives::fs::open_dir(dir, parent).and_then(|dir| real_path(&dir)),
+        };
+        let found = Located::find(dir, path.as_ref(), FollowSymlinks::No).ok();
+        Some(EntryBefore {
+            path: parent.ok()?.join(name),
+            kind: found.map_or(Kind::Nothing, |found| found.kind()),
+        })
+    }
+
+    /// Notes that an entry was created, as a link to an existing file, or removed.
+    pub(super) fn note_changed<T>(&mut self, entry: Option<EntryBefore>, result: &FsResult<T>) {
+        if let (Some(entry), Some(changed), true) = (entry, &mut self.files.changed, result.is_ok())
+            && entry.kind != Kind::Directory
+        {
+            changed.add(entry.path, entry.kind == Kind::File);
+        }
+    }
+
+    /// Notes that an entry was renamed. If it is a directory, this looks at everything in it, which costs the guest no
+    /// fuel. So it yields then.
+    pub(super) async fn note_renamed<T>(
+        &mut self,
+        entries: (Option<EntryBefore>, Option<EntryBefore>),
+        at: &Fd,
+        new: &str,
+        result: &FsResult<T>,
+    ) {
+        let (Some(from), Some(to)) = entries else {
+            return;
+        };
+        let Ok(dir) = self.dir(at).map(|dir| Arc::clone(&dir.dir)) else {
+            return;
+        };
+        let (Some(changed), true) = (&mut self.files.changed, result.is_ok()) else {
+            return;
+        };
+        if from.kind == Kind::Directory {
+            // Its files have new paths.
+            match cap_primitives::fs::open_dir(&dir, new.as_ref()) {
+                Ok(moved) => changed.add_moved(&from.path, &to.path, &moved),
+                Err(_) => changed.set_truncated(),
+            }
+            tokio::task::yield_now().await;
+        } else {
+            changed.add(from.path, from.kind == Kind::File);
+            changed.add(to.path, to.kind == Kind::File);
+        }
     }
 
     pub(super) fn open(
@@ -344,14 +550,19 @@ impl FilesView<'_> {
         path: &str,
         how: OpenFlags,
         flags: DescriptorFlags,
-    ) -> FsResult<Descriptor> {
-        let follow = self.check_visible(at, path, follow)?;
-        let mount = self.mount(at)?;
-        let dir = self.dir(at)?;
+    ) -> FsResult<Opened> {
         let creates = how.contains(OpenFlags::CREATE);
         let truncates = how.contains(OpenFlags::TRUNCATE);
         let exclusive = how.contains(OpenFlags::EXCLUSIVE);
         let writes = creates || truncates || flags.contains(DescriptorFlags::WRITE);
+        let access = match writes {
+            true => Access::Write,
+            false => Access::Read,
+        };
+        let follow = self.check_visible(at, path, follow);
+        let follow = follow.inspect_err(|_| self.count_denial(access, at, path, None))?;
+        let mount = self.mount(at)?;
+        let dir = self.dir(at)?;
         if how.contains(OpenFlags::DIRECTORY) && (creates || truncates || exclusive) {
             return Err(ErrorCode::Invalid.into());
         }
@@ -363,6 +574,7 @@ impl FilesView<'_> {
             return Err(ErrorCode::Unsupported.into());
         }
         if writes && dir.perms.write_not_permitted() {
+            self.count_denial(access, at, path, None);
             return Err(ErrorCode::NotPermitted.into());
         }
         let mut mode = OpenMode::empty();
@@ -378,6 +590,7 @@ impl FilesView<'_> {
         } else {
             Located::find(&dir.dir, path.as_ref(), following(follow))
         };
+        let mut created_it = false;
         let opened = match there {
             Ok(located) => located.open(reads, writes)?,
             Err(error) if creates && error.kind() == io::ErrorKind::NotFound => {
@@ -403,37 +616,60 @@ impl FilesView<'_> {
                         // A link to nothing is there, but is not followed to create a file.
                         found.map_err(|_| error)?.open(reads, writes)?
                     }
-                    created => created?,
+                    created => {
+                        created_it = created.is_ok();
+                        created?
+                    }
                 }
             }
-            Err(error) => return Err(error.into()),
+            Err(error) => {
+                if is_escape(&error) {
+                    self.count_denial(access, at, path, Some(DenialHint::GrantTarget));
+                }
+                return Err(error.into());
+            }
         };
         let meta = opened.metadata()?;
         if meta.is_dir() {
             if writes {
                 return Err(ErrorCode::IsDirectory.into());
             }
-            return Ok(Descriptor::Dir(Dir::new(opened, dir.perms, mode, true)));
+            let dir = Dir::new(opened, dir.perms, mode, true);
+            return Ok(Opened {
+                descriptor: Descriptor::Dir(dir),
+                effect: Effect::None,
+            });
         }
         if how.contains(OpenFlags::DIRECTORY) {
             return Err(ErrorCode::NotDirectory.into());
         }
+        let mut effect = Effect::None;
         if writes {
             // Behind a link or an old hard link, this may be another file than `path` suggests.
             let real = real_path(&opened)?;
             let protected = mount.protected.as_ref();
             if protected.is_some_and(|protected| protected.covers(&real)) {
+                self.count_denial(access, at, path, Some(DenialHint::Never));
                 return Err(ErrorCode::NotPermitted.into());
             }
-            if truncates && meta.len() > 0 {
+            let shortened = truncates && meta.len() > 0;
+            if shortened {
                 opened.set_len(0)?;
                 mount.budget.note_shrunk();
             }
+            effect = match (created_it, shortened) {
+                (true, _) => Effect::Created(real),
+                (false, true) => Effect::Truncated(real),
+                (false, false) => Effect::Writable(real),
+            };
         }
         let file = File::new(opened, dir.perms, mode, true);
         // A file that is open for reading takes space after its removal, too.
         mount.budget.note_open(&file.file);
-        Ok(Descriptor::File(file))
+        Ok(Opened {
+            descriptor: Descriptor::File(file),
+            effect,
+        })
     }
 
     /// Sets the times of `path`, which is an entry of `at` or `.` itself.
@@ -445,7 +681,11 @@ impl FilesView<'_> {
         times: &Timestamps,
     ) -> FsResult<()> {
         let (mount, dir) = (self.mount(at)?, self.dir(at)?);
-        if mount.only.is_some() || dir.perms.write_not_permitted() {
+        let is_change = |time: &Timespec| time.tv_nsec != UTIME_OMIT;
+        if is_change(&times.last_access) || is_change(&times.last_modification) {
+            self.check_writable(at, path)?;
+        } else if self.is_outside(at) || mount.only.is_some() || dir.perms.write_not_permitted() {
+            // It only asks whether the file is writable.
             return Err(ErrorCode::NotPermitted.into());
         }
         let entry = match path {
@@ -463,6 +703,7 @@ impl FilesView<'_> {
         if let Some(protected) = &mount.protected
             && protected.covers(&real_path(located.handle())?)
         {
+            self.count_denial(Access::Write, at, path, Some(DenialHint::Never));
             return Err(ErrorCode::NotPermitted.into());
         }
         located.set_times(times)
@@ -471,7 +712,10 @@ impl FilesView<'_> {
     /// The type of the file at the guest's `path`, as in [`Located::type_bits`]; 0 if there is none.
     pub(super) fn type_of(&self, path: &str, follow: bool) -> u8 {
         let mut shown: Vec<(&Mount, &Path)> = Vec::new();
-        for mount in &self.files.mounts {
+        for (index, mount) in self.files.mounts.iter().enumerate() {
+            if Some(index) == self.files.outside {
+                continue;
+            }
             if let Ok(inside) = Path::new(path).strip_prefix(&mount.guest) {
                 shown.push((mount, inside));
             }
@@ -519,6 +763,7 @@ impl FilesView<'_> {
         at: Option<Filesize>,
     ) -> FsResult<Resource<DynOutputStream>> {
         let file = Arc::clone(&self.writable_file(fd)?.file);
+        self.note_write(fd);
         let budget = self.mount(fd)?.budget.clone();
         let writer: DynOutputStream = Box::new(FileWriter {
             file,
@@ -548,10 +793,39 @@ impl FilesView<'_> {
 
     /// Fails unless both are in the same mount. A file cannot move from one budget to another; guests copy it instead,
     /// as between disks.
-    pub(super) fn same_mount(&self, a: &Fd, b: &Fd) -> FsResult<()> {
+    pub(super) fn same_mount(&self, a: &Fd, old: &str, b: &Fd, new: &str) -> FsResult<()> {
+        for (fd, path) in [(a, old), (b, new)] {
+            if self.is_outside(fd) {
+                self.check_writable(fd, path)?;
+            }
+        }
         match self.files.open.get(&a.rep()) == self.files.open.get(&b.rep()) {
             true => Ok(()),
             false => Err(ErrorCode::CrossDevice.into()),
+        }
+    }
+}
+
+/// A directory with the access of a mount. Handles are shared: a run needs none of its own.
+fn mounted(dir: Arc<StdFile>, writable: bool) -> io::Result<Dir> {
+    let (perms, open_mode) = match writable {
+        true => (FsPerms::ReadWrite, OpenMode::READ | OpenMode::WRITE),
+        false => (FsPerms::ReadOnly, OpenMode::READ),
+    };
+    // wasmtime makes one only of a handle that is not shared.
+    let mut mounted = empty()?;
+    (mounted.dir, mounted.perms, mounted.open_mode) = (dir, perms, open_mode);
+    Ok(mounted)
+}
+
+/// A directory in which nothing exists and nothing can be created.
+fn empty() -> io::Result<Dir> {
+    static EMPTY: OnceLock<Dir> = OnceLock::new();
+    match EMPTY.get() {
+        Some(empty) => Ok(empty.clone()),
+        None => {
+            let made = Dir::new(empty_directory()?, FsPerms::ReadOnly, OpenMode::READ, true);
+            Ok(EMPTY.get_or_init(|| made).clone())
         }
     }
 }
@@ -561,6 +835,12 @@ fn following(flags: PathFlags) -> FollowSymlinks {
         true => FollowSymlinks::Yes,
         false => FollowSymlinks::No,
     }
+}
+
+/// Whether a path could not be opened because it leads out of the directory that it was resolved in. The error is not
+/// the system's: that one would have a number.
+fn is_escape(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
 }
 
 /// The directory of an entry and its name.

@@ -5,8 +5,7 @@ use super::budget::ENTRY;
 use super::file_streams::FileReader;
 use super::files::{Change, Fd, FilesView, link_stays_inside, reborrow};
 use crate::files::real_path;
-use rustix::fs::{AtFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
-use rustix::io::Errno;
+use rustix::fs::{Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
 use std::io;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::sync::Arc;
@@ -36,13 +35,6 @@ impl Listing {
                 continue;
             };
             if matches!(name, "." | "..") {
-                continue;
-            }
-            // The guest asks for each name's inode. A name that was removed in the meantime would make
-            // its whole listing fail.
-            let dir = self.0.fd().map_err(io::Error::from)?;
-            let there = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW);
-            if there.is_err_and(|error| error == Errno::NOENT) {
                 continue;
             }
             let type_ = match entry.file_type() {
@@ -153,6 +145,7 @@ impl types::HostDescriptor for FilesView<'_> {
         self.yield_after_recount(&fd).await;
         charged?;
         self.writable_file(&fd)?.file.set_len(size)?;
+        self.note_write(&fd);
         self.mount(&fd)?.budget.note_shrunk();
         Ok(())
     }
@@ -192,6 +185,7 @@ impl types::HostDescriptor for FilesView<'_> {
         self.yield_after_recount(&fd).await;
         charged?;
         let written = self.writable_file(&fd)?.file.write_at(&buf, offset);
+        self.note_write(&fd);
         if let Err(error) = &written {
             self.mount(&fd)?.budget.note_write_error(error);
         }
@@ -221,7 +215,11 @@ impl types::HostDescriptor for FilesView<'_> {
         self.yield_after_recount(&fd).await;
         charged?;
         let (at, name) = self.entry_for(&fd, path, Change::NewDirectory)?;
-        let made = self.inner().create_directory_at(reborrow(&at), name).await;
+        let made = self
+            .inner()
+            .create_directory_at(reborrow(&at), name.clone())
+            .await;
+        self.count_if_outside(&at, &name, &made);
         self.release(at);
         made
     }
@@ -277,17 +275,22 @@ impl types::HostDescriptor for FilesView<'_> {
     ) -> FsResult<()> {
         self.make_scratch(&fd)?;
         self.make_scratch(&new_fd)?;
-        self.same_mount(&fd, &new_fd)?;
+        self.same_mount(&fd, &old, &new_fd, &new)?;
         self.checked_entry(&fd, &old)?;
         self.checked_entry(&new_fd, &new)?;
         let charged = self.mount(&fd)?.budget.charge(ENTRY);
         self.yield_after_recount(&fd).await;
         charged?;
+        let before = self.entry_before(&new_fd, &new);
         let (from, to) = self.two_entries(&fd, old, &new_fd, new)?;
         let (a, b) = (reborrow(&from.0), reborrow(&to.0));
-        let linked = self.inner().link_at(a, follow, from.1, b, to.1).await;
+        let names = (from.1.clone(), to.1.clone());
+        let linked = self.inner().link_at(a, follow, names.0, b, names.1).await;
+        self.count_if_outside(&from.0, &from.1, &linked);
+        self.count_if_outside(&to.0, &to.1, &linked);
         self.release(from.0);
         self.release(to.0);
+        self.note_changed(before, &linked);
         linked
     }
 
@@ -337,7 +340,11 @@ impl types::HostDescriptor for FilesView<'_> {
         self.make_scratch(&fd)?;
         let (at, name) = self.entry(&fd, path)?;
         self.mount(&fd)?.budget.note_shrunk();
-        let removed = self.inner().remove_directory_at(reborrow(&at), name).await;
+        let removed = self
+            .inner()
+            .remove_directory_at(reborrow(&at), name.clone())
+            .await;
+        self.count_if_outside(&at, &name, &removed);
         self.release(at);
         removed
     }
@@ -345,13 +352,21 @@ impl types::HostDescriptor for FilesView<'_> {
     async fn rename_at(&mut self, fd: Fd, old: String, new_fd: Fd, new: String) -> FsResult<()> {
         self.make_scratch(&fd)?;
         self.make_scratch(&new_fd)?;
-        self.same_mount(&fd, &new_fd)?;
-        let (from, to) = self.two_entries(&fd, old, &new_fd, new)?;
+        self.same_mount(&fd, &old, &new_fd, &new)?;
+        let before = (
+            self.entry_before(&fd, &old),
+            self.entry_before(&new_fd, &new),
+        );
+        let (from, to) = self.two_entries(&fd, old, &new_fd, new.clone())?;
         self.mount(&fd)?.budget.note_shrunk();
         let (a, b) = (reborrow(&from.0), reborrow(&to.0));
-        let renamed = self.inner().rename_at(a, from.1, b, to.1).await;
+        let names = (from.1.clone(), to.1.clone());
+        let renamed = self.inner().rename_at(a, names.0, b, names.1).await;
+        self.count_if_outside(&from.0, &from.1, &renamed);
+        self.count_if_outside(&to.0, &to.1, &renamed);
         self.release(from.0);
         self.release(to.0);
+        self.note_renamed(before, &new_fd, &new, &renamed).await;
         renamed
     }
 
@@ -366,16 +381,26 @@ impl types::HostDescriptor for FilesView<'_> {
         self.yield_after_recount(&fd).await;
         charged?;
         let (at, name) = self.entry(&fd, path)?;
-        let created = self.inner().symlink_at(reborrow(&at), target, name).await;
+        let created = self
+            .inner()
+            .symlink_at(reborrow(&at), target, name.clone())
+            .await;
+        self.count_if_outside(&at, &name, &created);
         self.release(at);
         created
     }
 
     async fn unlink_file_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
         self.make_scratch(&fd)?;
+        let before = self.entry_before(&fd, &path);
         let (at, name) = self.entry(&fd, path)?;
         self.mount(&fd)?.budget.note_shrunk();
-        let removed = self.inner().unlink_file_at(reborrow(&at), name).await;
+        let removed = self
+            .inner()
+            .unlink_file_at(reborrow(&at), name.clone())
+            .await;
+        self.count_if_outside(&at, &name, &removed);
+        self.note_changed(before, &removed);
         self.release(at);
         removed
     }
@@ -417,7 +442,13 @@ impl types::HostDescriptor for FilesView<'_> {
     ) -> FsResult<types::MetadataHashValue> {
         self.make_scratch(&fd)?;
         let follow = self.check_visible(&fd, &path, follow)?;
-        self.inner().metadata_hash_at(fd, follow, path).await
+        let hash = self.inner().metadata_hash_at(fd, follow, path).await;
+        hash.or_else(|error| match error.downcast_ref() {
+            // The guest asks about each name of a listing. A name that was removed in the meantime would make the whole
+            // listing fail.
+            Some(ErrorCode::NoEntry) => Ok(types::MetadataHashValue { lower: 0, upper: 0 }),
+            _ => Err(error),
+        })
     }
 }
 
@@ -441,6 +472,7 @@ impl types::HostDirectoryEntryStream for FilesView<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runtime::artifacts::ChangedPaths;
     use crate::runtime::scratch::Scratches;
     use crate::runtime::wasm::budget::Budget;
     use crate::runtime::wasm::files::Files;
@@ -466,7 +498,6 @@ mod tests {
         }
     }
 
-    /// A recount costs time for each file, but the guest no fuel. The deadline is checked each time the guest yields.
     #[test]
     fn the_scratch_directory_is_made_when_it_is_first_used() {
         let scratch = Arc::new(Arc::new(Scratches::new()).scratch());
@@ -499,6 +530,32 @@ mod tests {
     }
 
     #[test]
+    fn renaming_a_directory_whose_files_are_listed_yields() {
+        for (is_listed, name, expected) in [(true, "d", 1), (true, "f", 0), (false, "d", 0)] {
+            let folder = tempfile::tempdir().unwrap();
+            std::fs::create_dir(folder.path().join("d")).unwrap();
+            std::fs::write(folder.path().join("f"), "").unwrap();
+            let (mut files, mut table) = (Files::new(8), ResourceTable::new());
+            files.changed = is_listed.then(ChangedPaths::default);
+            let dir = File::open(folder.path()).unwrap();
+            let budget = Budget::shared(FULL);
+            let added = files.add_mount(dir.into(), "/w".into(), true, None, budget, None);
+            added.unwrap();
+            let mut view = FilesView {
+                files: &mut files,
+                table: &mut table,
+            };
+            let (top, _) = view.get_directories().unwrap().remove(0);
+            let (from, to) = (reborrow(&top), reborrow(&top));
+            let renamed = view.rename_at(from, name.into(), to, "new".into());
+            let (renamed, yields) = polled(renamed);
+            assert!(renamed.is_ok() && folder.path().join("new").exists());
+            assert_eq!(yields, expected, "{is_listed} {name}");
+        }
+    }
+
+    /// A recount costs time for each file, but the guest no fuel. The deadline is checked each time the guest yields.
+    #[test]
     fn every_call_that_recounts_the_scratch_directory_yields() {
         for call in [
             "mkdir", "create", "symlink", "link", "write", "grow", "append",
@@ -511,7 +568,10 @@ mod tests {
                 budget.set_directory(File::open(scratch.path()).unwrap().into());
                 let (mut files, mut table) = (Files::new(8), ResourceTable::new());
                 let dir = File::open(scratch.path()).unwrap();
-                files.add_mount(dir, "/tmp".into(), true, None, budget.clone(), None);
+                let budget_too = budget.clone();
+                let added =
+                    files.add_mount(dir.into(), "/tmp".into(), true, None, budget_too, None);
+                added.unwrap();
                 let mut view = FilesView {
                     files: &mut files,
                     table: &mut table,

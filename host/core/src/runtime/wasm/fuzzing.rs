@@ -173,15 +173,14 @@ impl Guest {
         let mut files = Files::new(32);
         for mount in mounts {
             let dir = Dir::open_ambient_dir(&mount.host, ambient_authority())?;
-            let overlaps = mount.writable && protected.overlaps(&mount.host);
             files.add_mount(
-                dir.into_std_file(),
+                dir.into_std_file().into(),
                 mount.guest.clone(),
                 mount.writable,
                 mount.only.clone(),
                 budget.clone(),
-                overlaps.then(|| Arc::clone(&protected)),
-            );
+                mount.writable.then(|| Arc::clone(&protected)),
+            )?;
         }
         let mut guest = Self {
             runtime: Builder::new_current_thread().build()?,

@@ -19,6 +19,16 @@ use std::path::Path;
 use wasmtime_wasi::p2::FsResult;
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 
+/// What is at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Nothing,
+    File,
+    Directory,
+    /// A link, or something that scripts cannot open.
+    Other,
+}
+
 /// A file below a directory, whatever its type.
 pub(super) struct Located {
     handle: File,
@@ -41,6 +51,14 @@ impl Located {
     /// The file type bits of the mode, shifted right by 12 (`S_IFMT >> 12`).
     pub(super) fn type_bits(&self) -> u8 {
         u8::try_from(self.meta.mode() >> 12 & 0xf).unwrap_or(0)
+    }
+
+    pub(super) fn kind(&self) -> Kind {
+        match self.meta.file_type() {
+            kind if kind.is_file() => Kind::File,
+            kind if kind.is_dir() => Kind::Directory,
+            _ => Kind::Other,
+        }
     }
 
     /// The `O_PATH` handle, which can tell where the file really is.

@@ -19,13 +19,15 @@ mod filesystem;
 pub(crate) mod fuzzing;
 mod located;
 mod memory;
+mod priority;
 mod sandbox;
+mod stdio;
 mod threads;
 mod typescript;
 
 pub(crate) use typescript::Transpiler;
 
-use super::{BoxFuture, Ended, RunContext, Runtime};
+use super::{BoxFuture, Ended, Record, RunContext, Runtime};
 use crate::decision::Permit;
 use crate::error::Error;
 use crate::files::plain;
@@ -33,26 +35,25 @@ use crate::limits::Limits;
 use crate::outcome::{Enforcement, Isolation, LimitEnforcement, Usage};
 use crate::plan::{Plan, RunsIn};
 use crate::refusal::Refusal;
-use crate::request::Tier;
 use crate::runtime::RuntimeState;
 use crate::runtime::cache::Cache;
+use crate::runtime::denials::Denials;
 use crate::runtime::output::Output;
 use crate::skill::Language;
-use compiled::Compiled;
+use crate::tier::Tier;
+use compiled::{Compiled, Idle};
 use deadline::Deadline;
 use files::HasFiles;
-use memory::MAX_TABLE;
+use priority::Priority;
 use sandbox::{CANCELLED, Exit, RunArguments, Sandbox, State, timed_out};
 use skillrun_runtimes::Guest;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use threads::{Monitor, Reason, Threads, Watched};
+use threads::{Reason, Returned, Threads, Watched};
 use tokio::sync::watch;
 use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Linker};
-use wasmtime::{
-    Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, StoreContextMut,
-};
+use wasmtime::{Config, Engine, StoreContextMut};
 use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
 
 /// The part of the fiber's stack left to the host's own calls.
@@ -78,6 +79,8 @@ pub(crate) struct Wasm {
     transpiler: Option<Arc<Transpiler>>,
     protected: Arc<[PathBuf]>,
     threads: Threads,
+    /// Whether several runs share this process.
+    shared: bool,
 }
 
 struct Loaded {
@@ -104,18 +107,20 @@ impl Wasm {
             resident,
             transpiler,
         } = interpreter;
-        let mut config = settings(stack);
-        if let Some(slots) = slots {
-            config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(slots, resident)));
-        }
+        // A process that runs one script keeps nothing for the next one.
+        let idle = Idle {
+            count: slots.unwrap_or(0) as usize,
+            resident,
+        };
         let imported = transpiler.clone();
         let link = move |engine, component: &Component| link(engine, component, imported.as_ref());
         Self {
-            compiled: Compiled::new(guest, cache, config, link),
+            compiled: Compiled::new(guest, cache, settings(stack), idle, link),
             language,
             transpiler,
             protected,
             threads: Threads::new(stuck),
+            shared: slots.is_some(),
         }
     }
 
@@ -125,37 +130,55 @@ impl Wasm {
     }
 
     async fn compile(&self) -> Result<Option<String>, Error> {
-        // A run whose interpreter is compiled does not need the transpiler unless its script is TypeScript: mapping it
-        // takes a millisecond.
-        if self.compiled.is_prepared()? {
-            return Ok(None);
-        }
-        let unstored = self.compiled.prepare().await?;
-        // Compiled now as well, so that no script has to wait for it.
+        let prepared = self.compiled.prepare().await?;
+        // If the interpreter was compiled now, so is its transpiler, and no script has to wait for it. Otherwise only a
+        // script in TypeScript loads it: mapping it takes a millisecond.
         let transpiler = match &self.transpiler {
-            Some(transpiler) => transpiler.prepare().await?,
-            None => None,
+            Some(transpiler) if prepared.was_compiled => transpiler.prepare().await?,
+            _ => None,
         };
-        Ok(unstored.or(transpiler))
+        Ok(prepared.warning.or(transpiler))
     }
 
     async fn execute(&self, permit: Arc<Permit>, mut context: RunContext) -> Result<Ended, Error> {
-        let unstored = self.compile().await?;
+        let mut stop = context.stop.take();
+        let unstored = tokio::select! {
+            unstored = self.compile() => unstored?,
+            () = stopped(&mut stop) => return Ok(Ended::cancelled_before_start(isolation())),
+        };
         let loaded = self.compiled.loaded()?;
         let limits = permit.plan().limits.clone();
-        let mut stop = context.stop.take();
         let stderr = context.stderr.clone();
-        let monitor = Arc::new(Monitor::default());
+        let monitor = self.threads.monitor();
         let (engine, own) = (loaded.engine.clone(), Arc::clone(&monitor));
         let (guest, run) = (loaded.guest.clone(), loaded.run);
         let protected = Arc::clone(&self.protected);
-        let began = Instant::now();
-        let deadline = began + limits.time;
-        // Everything that touches the guest's memory happens on one thread, so it stays in one processor's cache.
-        let start = move |signal, returned| async move {
+        let denials = Arc::new(Denials::new(context.denied.take()));
+        let counted = Arc::clone(&denials);
+        let (shared, limit) = (self.shared, limits.time);
+        let Record { started, finish } = std::mem::take(&mut context.record);
+        let waited = Instant::now();
+        // Everything that touches the guest's memory happens on one thread, so it stays in one processor's cache. That thread
+        // may block, so it also writes the lines of the run in the audit log.
+        let start = move |mut signal, returned: Returned| async move {
+            if let Some(mut started) = started {
+                started.write_now();
+                tokio::select! {
+                    biased;
+                    written = started => if let Err(error) = written {
+                        return (Err(error), None);
+                    },
+                    _ = &mut signal => {
+                        return (Ok(Ended::cancelled_before_start(isolation())), None);
+                    }
+                }
+            }
+            let began = returned.begin();
             let plan = permit.plan();
             let made = RunArguments::new(plan).and_then(|call| {
-                let sandbox = Sandbox::new(&engine, plan, &protected, context, own)?;
+                let own = Arc::clone(&own);
+                let counted = Arc::clone(&denials);
+                let sandbox = Sandbox::new(&engine, plan, &protected, context, own, counted)?;
                 Ok((call, sandbox))
             });
             let (call, mut sandbox) = match made {
@@ -163,29 +186,51 @@ impl Wasm {
                 Err(error) => return (Err(error), None),
             };
             let call = sandbox.run(&guest, &run, &call);
-            let (end, cpu) = Deadline::new(call, deadline, signal).await;
-            drop(returned);
+            let priority = match shared {
+                true => Priority::lowered_for_long_runs(),
+                false => Priority::unchanged(),
+            };
+            let (end, cpu) = Deadline::new(call, began + limit, signal, priority).await;
             let time = began.elapsed();
             let (status, exit_code) = sandbox.status_and_code(end, &plan.limits);
+            // Reads files, so the watchdog still watches it.
+            let artifacts = sandbox.artifacts(plan);
+            drop(returned);
+            let end = (status, exit_code);
+            let (limits_hit, mut warnings) = sandbox.limits_hit(end, &plan.limits);
+            warnings.extend(unstored);
+            let (denied, denied_truncated) = denials.take();
             let ended = Ended {
                 status,
                 exit_code,
                 signal: None,
                 time,
                 usage: sandbox.usage(cpu),
+                denied,
+                denied_truncated,
+                artifacts: artifacts.listed,
+                artifacts_truncated: artifacts.truncated,
                 isolation: isolation(),
-                warnings: sandbox.hit_limits((status, exit_code), &plan.limits),
+                warnings,
+                limits_hit,
             };
+            if let Some(finish) = finish
+                && own.has_caller()
+            {
+                finish(&ended);
+            }
             (Ok(ended), Some(sandbox.into_rest()))
         };
-        let watched = self.threads.run(monitor, deadline, &mut stop, start).await;
-        let mut ended = match watched.map_err(|error| Error::Sandbox(plain(&error)))? {
-            Watched::Finished(ended) => ended?,
-            Watched::Stuck(reason) => stuck(reason, &limits, began.elapsed(), &stderr),
-            Watched::Failed => return Err(Error::Sandbox("the guest's thread panicked".into())),
-        };
-        ended.warnings.extend(unstored);
-        Ok(ended)
+        let watched = self.threads.run(monitor, limit, &mut stop, start).await;
+        match watched.map_err(|error| Error::Sandbox(plain(&error)))? {
+            Watched::Finished(ended) => ended,
+            Watched::Stuck(reason) => {
+                let mut ended = stuck(reason, &limits, waited.elapsed(), &stderr);
+                (ended.denied, ended.denied_truncated) = counted.take();
+                Ok(ended)
+            }
+            Watched::Failed => Err(Error::Sandbox("the guest's thread panicked".into())),
+        }
     }
 }
 
@@ -227,6 +272,14 @@ impl Runtime for Wasm {
     }
 }
 
+/// Resolves when the caller stops the run.
+async fn stopped(stop: &mut Option<BoxFuture<'static, ()>>) {
+    match stop {
+        Some(stop) => stop.await,
+        None => std::future::pending().await,
+    }
+}
+
 /// The engine settings of all guests, with a stack of this size.
 fn settings(stack: usize) -> Config {
     let mut config = Config::new();
@@ -234,8 +287,6 @@ fn settings(stack: usize) -> Config {
         .consume_fuel(true)
         .max_wasm_stack(stack)
         .async_stack_size(stack + HOST_STACK)
-        // A snapshot is always mapped, even if it is sparse, instead of copied at every start.
-        .memory_guaranteed_dense_image_size(256 << 20)
         // None of these is needed, and each costs time at every start or load.
         .concurrency_support(false)
         .generate_address_map(false)
@@ -259,6 +310,11 @@ fn link(
         Ok((store.data_mut().files().type_of(&path, follow),))
     };
     own.func_wrap("file-type", type_of)?;
+    let denied = |store: StoreContextMut<'_, State>, (grant,): (String,)| {
+        store.data().count_denial(&grant);
+        Ok(())
+    };
+    own.func_wrap("denied", denied)?;
     if let Some(transpiler) = transpiler {
         let transpiler = Arc::clone(transpiler);
         own.func_wrap_async("transpile", move |store, (name, source)| {
@@ -287,39 +343,6 @@ async fn transpile(
     Ok((answer,))
 }
 
-/// Memory, tables and stacks for `slots` guests at the same time, reused from run to run.
-///
-/// Without a pool, a guest's memory is mapped again for each run, which costs more than most scripts take
-/// and makes threads wait for each other. What a run touched stays resident up to these sizes and is
-/// only reset. Interpreters mostly touch memory; the table and the stack hardly change.
-fn pool(slots: u32, resident: usize) -> PoolingAllocationConfig {
-    let mut pool = PoolingAllocationConfig::default();
-    pool.total_component_instances(slots)
-        .total_memories(slots)
-        .total_stacks(slots)
-        // The guest's module and the small adapter modules around it.
-        .total_core_instances(slots.saturating_mul(8))
-        .total_tables(slots.saturating_mul(4))
-        .max_core_instances_per_component(8)
-        .max_tables_per_component(4)
-        .max_memories_per_component(1)
-        .max_component_instance_size(1 << 20)
-        .max_core_instance_size(4 << 20)
-        .table_elements(MAX_TABLE)
-        .max_memory_size(usize::try_from(*Limits::MEMORY.end()).unwrap_or(usize::MAX))
-        .linear_memory_keep_resident(resident)
-        .table_keep_resident(1 << 20)
-        .async_stack_keep_resident(1 << 20)
-        .max_unused_warm_slots(slots);
-    // Without it a reset copies the whole snapshot instead of the pages that were touched.
-    if PoolingAllocationConfig::is_pagemap_scan_available() {
-        pool.pagemap_scan(Enabled::Yes);
-    } else {
-        pool.linear_memory_keep_resident(0);
-    }
-    pool
-}
-
 /// The result of a run whose thread was abandoned. Its usage is unknown: only that thread has it.
 fn stuck(reason: Reason, limits: &Limits, time: Duration, stderr: &Output) -> Ended {
     let (status, exit_code) = match reason {
@@ -333,8 +356,14 @@ fn stuck(reason: Reason, limits: &Limits, time: Duration, stderr: &Output) -> En
         signal: None,
         time,
         usage: Usage::default(),
+        denied: Vec::new(),
+        denied_truncated: false,
+        artifacts: Vec::new(),
+        // Only that thread has them.
+        artifacts_truncated: true,
         isolation: isolation(),
         warnings: vec![why.to_owned()],
+        limits_hit: Vec::new(),
     }
 }
 

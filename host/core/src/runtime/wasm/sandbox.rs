@@ -2,21 +2,23 @@
 
 use super::budget::Budget;
 use super::deadline::End;
-use super::files::{Files, FilesView};
+use super::files::{Files, FilesView, JAVASCRIPT_NOWHERE, PYTHON_LIBRARY};
 use super::filesystem::MAX_LISTINGS;
 use super::memory::Memory;
+use super::stdio::GuestOutput;
 use super::threads::Monitor;
 use crate::error::Error;
 use crate::files::plain;
-use crate::limits::{Limits, show_bytes, show_duration};
-use crate::outcome::{Status, Usage};
+use crate::limits::{Limit, Limits, show_bytes, show_duration};
+use crate::outcome::{DenialHint, Status, Usage};
 use crate::plan::{Checked, Mount, Plan};
 use crate::runtime::RunContext;
+use crate::runtime::artifacts::{Artifacts, ChangedPaths, in_time};
+use crate::runtime::denials::Denials;
 use crate::runtime::environment::{environment, scratch_path};
 use crate::runtime::output::Output;
 use crate::runtime::protected::ProtectedPaths;
-use crate::runtime::scratch::Scratch;
-use crate::runtime::slots::Slot;
+use crate::runtime::teardown::Teardown;
 use crate::skill::Language;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -44,11 +46,12 @@ pub(super) struct State {
     files: Files,
     memory: Memory,
     monitor: Arc<Monitor>,
+    denials: Arc<Denials>,
 }
 
 impl WasiView for State {
     fn ctx(&mut self) -> WasiCtxView<'_> {
-        self.revoke_if_abandoned();
+        self.revoke_if_unwatched();
         WasiCtxView {
             ctx: &mut self.wasi,
             table: &mut self.table,
@@ -61,8 +64,19 @@ impl State {
         self.memory.left()
     }
 
+    /// Counts a denial that the guest reports. It may report anything, so this is for people and decides nothing.
+    pub(super) fn count_denial(&self, grant: &str) {
+        let hint = match grant.split_once(':') {
+            Some(("net", _)) => DenialHint::RunNativelyWithNetwork,
+            Some(("run", _)) => DenialHint::RunNatively,
+            // The host counts files itself, and there is nothing else to report.
+            _ => return,
+        };
+        self.denials.count(grant, Some(hint));
+    }
+
     pub(super) fn files(&mut self) -> FilesView<'_> {
-        self.revoke_if_abandoned();
+        self.revoke_if_unwatched();
         FilesView {
             files: &mut self.files,
             table: &mut self.table,
@@ -71,10 +85,10 @@ impl State {
 }
 
 impl State {
-    /// Takes all handles away from a guest whose thread was abandoned. It has just returned from a call that
-    /// was stuck: its next call traps.
-    fn revoke_if_abandoned(&mut self) {
-        if self.monitor.is_abandoned() {
+    /// Takes all handles away from a guest that nobody waits for: its thread was abandoned, and has just returned from a call
+    /// that was stuck, or the caller dropped the run. Its next call traps.
+    fn revoke_if_unwatched(&mut self) {
+        if !self.monitor.has_caller() {
             self.table = ResourceTable::new();
             self.files = Files::new(0);
         }
@@ -109,8 +123,7 @@ pub(super) struct Sandbox {
     store: Store<State>,
     fuel: u64,
     stderr: Output,
-    scratch: Arc<Scratch>,
-    slot: Slot,
+    teardown: Teardown,
     scratch_budget: Budget,
     disk_budget: Budget,
 }
@@ -122,13 +135,13 @@ impl Sandbox {
         protected: &[PathBuf],
         context: RunContext,
         monitor: Arc<Monitor>,
+        denials: Arc<Denials>,
     ) -> Result<Self, Error> {
         let RunContext {
             stdin,
             stdout,
             stderr,
-            scratch,
-            slot,
+            teardown,
             ..
         } = context;
         let failed = |error: io::Error| Error::Sandbox(plain(&error));
@@ -136,16 +149,19 @@ impl Sandbox {
         let scratch_budget = Budget::private(limits.scratch);
         let disk_budget = Budget::shared(limits.disk);
         let mut files = add_mounts(plan, protected, &disk_budget).map_err(failed)?;
-        let scratch = Arc::new(scratch);
-        let at = scratch_path(plan).to_owned();
-        let added = files.add_scratch(Arc::clone(&scratch), at, scratch_budget.clone());
+        if let Some(scratch) = teardown.scratch() {
+            let at = scratch_path(plan).to_owned();
+            let added = files.add_scratch(Arc::clone(scratch), at, scratch_budget.clone());
+            added.map_err(failed)?;
+        }
+        let added = files.add_outside(Arc::clone(&denials));
         added.map_err(failed)?;
 
         let mut wasi = WasiCtxBuilder::new();
         wasi.allow_blocking_current_thread(true)
             .max_random_size(MAX_RANDOM)
-            .stdout(stdout)
-            .stderr(stderr.clone())
+            .stdout(GuestOutput(stdout))
+            .stderr(GuestOutput(stderr.clone()))
             .envs(&environment(plan, scratch_path(plan)));
         match stdin {
             Some(reader) if plan.input.is_empty() => wasi.stdin(AsyncStdinStream::new(reader)),
@@ -163,6 +179,7 @@ impl Sandbox {
                 files,
                 memory,
                 monitor,
+                denials,
             },
         );
         store.limiter(|state| &mut state.memory);
@@ -176,8 +193,7 @@ impl Sandbox {
             store,
             fuel,
             stderr,
-            scratch,
-            slot,
+            teardown,
             scratch_budget,
             disk_budget,
         })
@@ -221,15 +237,17 @@ impl Sandbox {
         match error.downcast_ref::<Trap>() {
             Some(Trap::OutOfFuel) => {
                 self.stderr.note(&format!(
-                    "Out of fuel: the limit is {} (raise it with --fuel)",
-                    self.fuel
+                    "Out of fuel: the limit is {} ({})",
+                    self.fuel,
+                    Limit::Fuel.key()
                 ));
                 (Status::OutOfFuel, 124)
             }
             _ if self.store.data().memory.denied => {
                 let limit = show_bytes(limits.memory);
                 self.stderr.note(&format!(
-                    "Out of memory: the limit is {limit} (raise it with --memory)"
+                    "Out of memory: the limit is {limit} ({})",
+                    Limit::Memory.key()
                 ));
                 (Status::OutOfMemory, 137)
             }
@@ -251,24 +269,42 @@ impl Sandbox {
         }
     }
 
-    /// Warnings about limits that the script hit and may not have reported itself.
-    pub(super) fn hit_limits(&self, end: (Status, i32), limits: &Limits) -> Vec<String> {
+    /// The files that the script created, changed or removed. Without the rest if that takes too long, or if nobody
+    /// waits for the outcome any more.
+    pub(super) fn artifacts(&mut self, plan: &Plan) -> Artifacts {
+        let state = self.store.data_mut();
+        let in_time = in_time();
+        let in_time = || in_time() && state.monitor.has_caller();
+        let changed = state.files.changed.take();
+        changed.map_or_else(Artifacts::default, |changed| changed.list(plan, &in_time))
+    }
+
+    /// The limits that the script hit and may not have reported itself, and warnings about them.
+    pub(super) fn limits_hit(
+        &self,
+        end: (Status, i32),
+        limits: &Limits,
+    ) -> (Vec<Limit>, Vec<String>) {
         let files = &self.store.data().files;
-        let limits_hit = [
+        let all = [
             (
                 // Not if the script exited with 0: it may have freed memory, or the interpreter collected garbage.
                 self.store.data().memory.denied && end.0 == Status::Exited && end.1 != 0,
+                Some(Limit::Memory),
                 format!(
-                    "the script hit its memory limit of {} (raise it with --memory)",
-                    show_bytes(limits.memory)
+                    "the script hit its memory limit of {} ({})",
+                    show_bytes(limits.memory),
+                    Limit::Memory.key()
                 ),
             ),
             (
                 self.scratch_budget.disk_was_full() || self.disk_budget.disk_was_full(),
+                None,
                 "a write failed because the disk is full".to_owned(),
             ),
             (
                 self.scratch_budget.hit_limit(),
+                Some(Limit::Scratch),
                 format!(
                     "the scratch directory hit its limit of {}",
                     show_bytes(limits.scratch)
@@ -276,6 +312,7 @@ impl Sandbox {
             ),
             (
                 self.disk_budget.hit_limit(),
+                Some(Limit::Disk),
                 format!(
                     "the script hit its disk limit of {}",
                     show_bytes(limits.disk)
@@ -283,6 +320,7 @@ impl Sandbox {
             ),
             (
                 files.hit_max_open(),
+                Some(Limit::OpenFiles),
                 format!(
                     "the script hit its limit of {} open files",
                     limits.open_files
@@ -290,23 +328,25 @@ impl Sandbox {
             ),
             (
                 files.hit_max_listings(),
+                None,
                 format!(
                     "the script hit the limit of {MAX_LISTINGS} directories listed at the same time"
                 ),
             ),
         ];
-        limits_hit
-            .into_iter()
-            .filter(|(hit, _)| *hit)
-            .map(|(_, text)| text)
-            .collect()
+        let (mut hit, mut warnings) = (Vec::new(), Vec::new());
+        for (_, limit, warning) in all.into_iter().filter(|(is_hit, ..)| *is_hit) {
+            hit.extend(limit);
+            warnings.push(warning);
+        }
+        (hit, warnings)
     }
 
     /// What is left of the run, in the order in which it must be dropped: freeing the memory and the directory takes
     /// longer than a caller should wait, and another run may only start when both are done.
-    pub(super) fn into_rest(self) -> (Store<State>, Arc<Scratch>, Slot) {
-        self.scratch.set_ended();
-        (self.store, self.scratch, self.slot)
+    pub(super) fn into_rest(mut self) -> (Store<State>, Teardown) {
+        self.teardown.set_ended();
+        (self.store, self.teardown)
     }
 }
 
@@ -330,6 +370,12 @@ pub(super) struct Exit(pub(super) u8);
 fn add_mounts(plan: &Plan, protected: &[PathBuf], budget: &Budget) -> io::Result<Files> {
     let mut files = Files::new(plan.limits.open_files);
     files.knows_sockets = matches!(&plan.target, Checked::Script(script) if script.script.language() == Language::Python);
+    files.changed = plan.list_artifacts.then(ChangedPaths::default);
+    files.skill = plan.skill_base().map(str::to_owned);
+    files.own_paths = match files.knows_sockets {
+        true => PYTHON_LIBRARY,
+        false => JAVASCRIPT_NOWHERE,
+    };
     // Resolving them costs several system calls for each path, and most runs may write nothing.
     let is_writable = plan.mounts().any(|mount| mount.writable);
     let protected = is_writable.then(|| Arc::new(ProtectedPaths::of(plan, protected)));
@@ -341,21 +387,21 @@ fn add_mounts(plan: &Plan, protected: &[PathBuf], budget: &Budget) -> io::Result
         }
         let Mount {
             dir,
-            host,
             guest,
             writable,
             only,
+            ..
         } = mount;
-        let protected = protected.as_ref();
-        let overlapping = protected.filter(|protected| *writable && protected.overlaps(host));
+        // Whether it overlaps a protected path is not known for good: another run may move it.
+        let protected = protected.as_ref().filter(|_| *writable);
         files.add_mount(
-            dir.try_clone()?.into_std_file(),
+            Arc::clone(dir),
             guest.clone(),
             *writable,
             only.clone(),
             budget.clone(),
-            overlapping.cloned(),
-        );
+            protected.cloned(),
+        )?;
     }
     Ok(files)
 }

@@ -2,24 +2,26 @@
 //!
 //! A host call can block in the kernel: on a network or FUSE mount, on a file under a lease. No other
 //! thread can unblock it, and the guest cannot be interrupted before the call returns. So a guest
-//! runs on a thread of its own, and the caller's task waits for it: until the deadline, until the caller
-//! stops it, or until the caller's future is dropped; and then for at most [`GRACE`]. A thread that has
-//! not returned by then is abandoned: for the caller, the run is over. If the call does return, the guest
-//! cannot continue, because its handles are gone.
+//! runs on a thread of its own, and the caller's task waits for it: until the deadline, or until the caller
+//! stops it; and then for at most [`GRACE`]. A thread that has not returned by then is abandoned: for the
+//! caller, the run is over. If the call does return, the guest cannot continue, because its handles are gone.
+//! They are also gone if the caller's future is dropped. That does not wait: the thread frees what the guest has.
 //!
 //! Tokio's blocking pool was rejected: dropping a runtime waits for its blocking threads, so one stuck
 //! call would keep a whole program from ending. Moving only the host calls to other threads was rejected too: a
 //! run makes many of them, and each would cost more than moving the run once.
 
 use super::deadline::Signal;
+use super::priority::is_lowered;
 use crate::runtime::BoxFuture;
+use crate::runtime::stuck::{self, abandon_later};
 use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SendError, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
-use std::task::Poll;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
@@ -71,16 +73,25 @@ impl Threads {
         }
     }
 
-    /// Runs the future that `start` makes on a thread of its own until it answers. The signal to stop is sent at
-    /// `deadline` and when `stop` resolves; the thread is abandoned if the guest has not [`Returned`] soon after
-    /// that. The work between the guest's return and the answer has no time limit. What the future returns beside its
-    /// answer is dropped on the thread, after the answer was sent.
+    /// For one run.
+    pub(super) fn monitor(&self) -> Arc<Monitor> {
+        Arc::new(Monitor {
+            thread: stuck::Watched::new(&self.stuck),
+            began: OnceLock::new(),
+            is_unwatched: AtomicBool::new(false),
+        })
+    }
+
+    /// Runs the future that `start` makes on a thread of its own until it answers. The signal to stop is sent when `limit`
+    /// is over, which counts from [`Returned::begin`], and when `stop` resolves; the thread is abandoned if the guest has
+    /// not [`Returned`] soon after that. The work before the beginning and between the guest's return and the answer has no
+    /// time limit. What the future returns beside its answer is dropped on the thread, after the answer was sent.
     ///
-    /// Dropping this future sends the signal and blocks until the guest has stopped or its thread is abandoned.
+    /// Dropping this future sends the signal and does not wait. The thread is abandoned if it has not answered soon after that.
     pub(super) async fn run<F, Fut, T, R>(
         &self,
         monitor: Arc<Monitor>,
-        deadline: Instant,
+        limit: Duration,
         stop: &mut Option<BoxFuture<'static, ()>>,
         start: F,
     ) -> io::Result<Watched<T>>
@@ -89,42 +100,39 @@ impl Threads {
         Fut: Future<Output = (T, R)>,
         T: Send + 'static,
     {
-        let (answer, mut answered) = oneshot::channel();
+        let (answer, answered) = oneshot::channel();
         let (signal, stopped) = oneshot::channel();
-        let (runtime, own) = (Handle::current(), Arc::clone(&monitor));
-        let stuck = Arc::clone(&self.stuck);
+        let (runtime, returned) = (Handle::current(), Returned(Arc::clone(&monitor)));
         self.start(Box::new(move || {
-            // Dropped if it panics, too.
-            let gone = GoneGuard(&own);
-            let returned = Returned {
-                monitor: Arc::clone(&own),
-                stuck,
-            };
             let (done, rest) = runtime.block_on(start(stopped, returned));
             // If the caller is gone, the answer is dropped here.
             drop(answer.send(done));
             drop(rest);
-            drop(gone);
         }))?;
         let mut watchdog = Watchdog {
-            monitor: &monitor,
-            stuck: &self.stuck,
+            monitor: Arc::clone(&monitor),
             signal: Some(signal),
-            answered: false,
+            answer: Some(answered),
+            runtime: Handle::current(),
         };
         let mut reason = None;
-        let mut timer = Box::pin(tokio::time::sleep_until(deadline.into()));
+        let mut timer = Box::pin(tokio::time::sleep(limit));
         poll_fn(|cx| {
-            if let Poll::Ready(answer) = Pin::new(&mut answered).poll(cx) {
-                watchdog.answered = true;
+            if let Poll::Ready(answer) = watchdog.poll_answer(cx) {
                 return Poll::Ready(Ok(answer.map_or(Watched::Failed, Watched::Finished)));
             }
             if reason.is_none() {
                 let is_stopped = |stop: &mut BoxFuture<'_, ()>| stop.as_mut().poll(cx).is_ready();
                 if stop.as_mut().is_some_and(is_stopped) {
                     reason = Some(Reason::Caller);
-                } else if timer.as_mut().poll(cx).is_ready() {
-                    reason = Some(Reason::Deadline);
+                } else {
+                    while timer.as_mut().poll(cx).is_ready() && reason.is_none() {
+                        let now = Instant::now();
+                        match monitor.deadline(limit).unwrap_or(now + GRACE) {
+                            deadline if deadline <= now => reason = Some(Reason::Deadline),
+                            deadline => timer.as_mut().reset(deadline.into()),
+                        }
+                    }
                 }
                 if reason.is_none() {
                     return Poll::Pending;
@@ -134,7 +142,7 @@ impl Threads {
             }
             let over = timer.as_mut().poll(cx).is_ready();
             match reason {
-                Some(reason) if over && watchdog.abandon() => {
+                Some(reason) if over && monitor.abandon() => {
                     Poll::Ready(Ok(Watched::Stuck(reason)))
                 }
                 // Over, but it has just returned: its answer wakes this task.
@@ -168,6 +176,9 @@ fn serve(first: Box<dyn FnOnce() + Send>, idle: &Weak<Mutex<Vec<Sender<Work>>>>)
     let mut job = first;
     loop {
         job();
+        if is_lowered() {
+            return;
+        }
         let Some(idle) = idle.upgrade() else {
             return;
         };
@@ -187,96 +198,88 @@ fn serve(first: Box<dyn FnOnce() + Send>, idle: &Weak<Mutex<Vec<Sender<Work>>>>)
 }
 
 /// The state that a guest's thread shares with the task that waits for it.
-#[derive(Default)]
 pub(super) struct Monitor {
-    phase: Mutex<Phase>,
-    changed: Condvar,
-    abandoned: AtomicBool,
-}
-
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    /// The guest may be running.
-    #[default]
-    Running,
-    /// The same, and its caller has stopped waiting.
-    Abandoned,
-    /// The guest has ended.
-    Returned,
-    /// Nothing of the guest is left on its thread.
-    Gone,
+    thread: stuck::Watched,
+    /// When the guest began.
+    began: OnceLock<Instant>,
+    /// Whether nobody waits for the outcome any more.
+    is_unwatched: AtomicBool,
 }
 
 impl Monitor {
-    /// Whether the run is over although its thread has not returned. The guest may not do anything from then on.
-    pub(super) fn is_abandoned(&self) -> bool {
-        self.abandoned.load(Ordering::Relaxed)
+    /// When the guest has to have ended, if it began.
+    fn deadline(&self, limit: Duration) -> Option<Instant> {
+        self.began.get().map(|began| *began + limit)
     }
 
-    fn set(&self, phase: Phase) -> Phase {
-        let before = std::mem::replace(&mut *lock(&self.phase), phase);
-        self.changed.notify_all();
-        before
+    /// Whether somebody waits for the outcome. If not, the run is over although its thread has not returned: the guest may
+    /// not do anything from then on.
+    pub(super) fn has_caller(&self) -> bool {
+        !self.is_unwatched.load(Ordering::Relaxed)
+    }
+
+    /// Abandons the thread unless the guest has ended; returns whether it is abandoned.
+    fn abandon(&self) -> bool {
+        let is_abandoned = self.thread.abandon();
+        if is_abandoned {
+            self.is_unwatched.store(true, Ordering::Relaxed);
+        }
+        is_abandoned
     }
 }
 
 /// Records, when it is dropped, that the guest has returned.
-pub(super) struct Returned {
-    monitor: Arc<Monitor>,
-    stuck: Arc<watch::Sender<usize>>,
+pub(super) struct Returned(Arc<Monitor>);
+
+impl Returned {
+    /// Records that the guest begins now.
+    pub(super) fn begin(&self) -> Instant {
+        *self.0.began.get_or_init(Instant::now)
+    }
 }
 
 impl Drop for Returned {
     fn drop(&mut self) {
-        if self.monitor.set(Phase::Returned) == Phase::Abandoned {
-            self.stuck.send_modify(|stuck| *stuck -= 1);
-        }
-    }
-}
-
-/// Records, when it is dropped, that nothing of a guest is left on its thread.
-struct GoneGuard<'a>(&'a Monitor);
-
-impl Drop for GoneGuard<'_> {
-    fn drop(&mut self) {
-        self.0.set(Phase::Gone);
+        self.0.thread.set_returned();
     }
 }
 
 /// The caller's wait for a guest's thread.
-struct Watchdog<'a> {
-    monitor: &'a Monitor,
-    stuck: &'a watch::Sender<usize>,
+struct Watchdog<T: Send + 'static> {
+    monitor: Arc<Monitor>,
     /// Dropped to make the guest stop.
     signal: Option<oneshot::Sender<()>>,
-    answered: bool,
+    /// `None` once it was received.
+    answer: Option<oneshot::Receiver<T>>,
+    runtime: Handle,
 }
 
-impl Watchdog<'_> {
-    /// Abandons the thread unless the guest has ended; returns whether it is abandoned.
-    fn abandon(&self) -> bool {
-        let mut phase = lock(&self.monitor.phase);
-        if *phase == Phase::Running {
-            *phase = Phase::Abandoned;
-            self.monitor.abandoned.store(true, Ordering::Relaxed);
-            self.stuck.send_modify(|stuck| *stuck += 1);
+impl<T: Send + 'static> Watchdog<T> {
+    fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
+        let Some(answer) = &mut self.answer else {
+            return Poll::Ready(None);
+        };
+        let answer = Pin::new(answer).poll(cx).map(Result::ok);
+        if answer.is_ready() {
+            self.answer = None;
         }
-        *phase == Phase::Abandoned
+        answer
     }
 }
 
-impl Drop for Watchdog<'_> {
-    /// Without an answer, the caller has dropped its future: nothing of the guest may be left when that returns.
-    /// So this blocks the caller's thread, for less than a millisecond if no host call is stuck.
+impl<T: Send + 'static> Drop for Watchdog<T> {
+    /// Without an answer, the caller has dropped its future, or the thread is abandoned.
     fn drop(&mut self) {
+        // Before the signal, so that whoever receives it knows.
+        self.monitor.is_unwatched.store(true, Ordering::Relaxed);
         self.signal = None;
-        if self.answered || self.monitor.is_abandoned() {
-            return;
+        if let Some(answer) = self.answer.take()
+            && !self.monitor.thread.is_abandoned()
+        {
+            let monitor = Arc::clone(&self.monitor);
+            let abandon = move || monitor.abandon();
+            abandon_later(&self.runtime, GRACE, answer, abandon);
         }
-        let phase = lock(&self.monitor.phase);
-        let left = |phase: &mut Phase| *phase != Phase::Gone;
-        drop(self.monitor.changed.wait_timeout_while(phase, GRACE, left));
-        self.abandon();
     }
 }
 
@@ -287,6 +290,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::super::deadline::{Deadline, End};
+    use super::super::priority::Priority;
     use super::*;
     use std::future::{pending, ready};
     use std::sync::mpsc::Receiver;
@@ -308,14 +312,16 @@ mod tests {
         mut stop: Option<BoxFuture<'static, ()>>,
         work: impl FnOnce() -> Fut + Send + 'static,
     ) -> Watched<End<u8>> {
-        let deadline = Instant::now() + limit;
-        let start = move |signal, returned| async move {
-            let end = Deadline::new(work(), deadline, signal).await.0;
+        let start = move |signal, returned: Returned| async move {
+            let deadline = returned.begin() + limit;
+            let end = Deadline::new(work(), deadline, signal, Priority::unchanged())
+                .await
+                .0;
             drop(returned);
             (end, ())
         };
-        let monitor = Arc::new(Monitor::default());
-        let watched = threads.run(monitor, deadline, &mut stop, start).await;
+        let monitor = threads.monitor();
+        let watched = threads.run(monitor, limit, &mut stop, start).await;
         watched.unwrap()
     }
 
@@ -381,9 +387,8 @@ mod tests {
             drop(returned);
             (1, Freed(blocked))
         };
-        let monitor = Arc::new(Monitor::default());
-        let deadline = Instant::now() + FAR_DEADLINE;
-        let watched = block_on(threads.run(monitor, deadline, &mut None, start));
+        let monitor = threads.monitor();
+        let watched = block_on(threads.run(monitor, FAR_DEADLINE, &mut None, start));
         assert!(matches!(watched, Ok(Watched::Finished(1))));
         drop(release);
     }
@@ -393,20 +398,48 @@ mod tests {
         let threads = threads();
         let (release, blocked) = channel::<()>();
         // Not polled under a deadline of its own: on a busy machine that could pass before it begins.
-        let start = |_signal, returned| async move {
+        let start = |_signal, returned: Returned| async move {
+            returned.begin();
             blocks(oneshot::channel().0, blocked).await;
             drop(returned);
             ((), ())
         };
-        let monitor = Arc::new(Monitor::default());
-        let watched = block_on(threads.run(monitor.clone(), Instant::now(), &mut None, start));
+        let monitor = threads.monitor();
+        let watched = block_on(threads.run(monitor.clone(), Duration::ZERO, &mut None, start));
         assert!(matches!(watched, Ok(Watched::Stuck(Reason::Deadline))));
-        assert_eq!((stuck(&threads), monitor.is_abandoned()), (1, true));
+        assert_eq!((stuck(&threads), monitor.has_caller()), (1, false));
         drop(release);
         block_on(async {
             let mut stuck = threads.stuck.subscribe();
             drop(stuck.wait_for(|stuck| *stuck == 0).await);
         });
+    }
+
+    #[test]
+    fn the_time_before_the_beginning_does_not_count() {
+        let threads = threads();
+        let (release, blocked) = channel::<()>();
+        let start = |signal, returned: Returned| async move {
+            // The limit would be over by now if it counted from here on.
+            let _ = blocked.recv();
+            let deadline = returned.begin() + FAR_DEADLINE;
+            let end = Deadline::new(ready(1), deadline, signal, Priority::unchanged()).await;
+            drop(returned);
+            (end.0, ())
+        };
+        let monitor = threads.monitor();
+        let own = Arc::clone(&monitor);
+        let watched = block_on(async {
+            let mut stop = None;
+            let mut run = Box::pin(threads.run(monitor, Duration::ZERO, &mut stop, start));
+            let is_pending = poll_fn(|cx| Poll::Ready(run.as_mut().poll(cx).is_pending()));
+            assert!(is_pending.await);
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            drop(release);
+            run.await
+        });
+        assert!(matches!(watched, Ok(Watched::Finished(End::Returned(1)))));
+        assert!(!own.thread.is_abandoned());
     }
 
     #[test]
@@ -436,6 +469,39 @@ mod tests {
             let mut stuck = threads.stuck.subscribe();
             drop(stuck.wait_for(|stuck| *stuck == 0).await);
         });
+    }
+
+    #[test]
+    fn a_guest_that_has_to_stop_knows_whether_anybody_waits_for_it() {
+        for is_dropped in [false, true] {
+            let threads = threads();
+            let monitor = threads.monitor();
+            let own = Arc::clone(&monitor);
+            let (begin, begun) = oneshot::channel::<()>();
+            let (say, said) = channel();
+            let start = move |signal: Signal, returned| async move {
+                drop(begin);
+                let _ = signal.await;
+                say.send(own.has_caller()).unwrap();
+                drop(returned);
+                ((), ())
+            };
+            let (begun_too, mut stop): (_, Option<BoxFuture<'static, ()>>) = match is_dropped {
+                true => (Some(begun), None),
+                false => (None, Some(Box::pin(async move { drop(begun.await) }))),
+            };
+            block_on(async {
+                let mut run = Box::pin(threads.run(monitor, FAR_DEADLINE, &mut stop, start));
+                match begun_too {
+                    Some(begun) => tokio::select! {
+                        _ = &mut run => panic!("it ended by itself"),
+                        _ = begun => {}
+                    },
+                    None => drop(run.await.unwrap()),
+                }
+            });
+            assert_eq!(said.recv(), Ok(!is_dropped));
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! the memory and the fuel that the run has left, yields to the run's deadline, can only overflow a stack of
 //! its own, and is discarded after one file.
 
-use super::compiled::Compiled;
+use super::compiled::{Compiled, Idle};
 use super::memory::Memory;
 use super::sandbox::SLICE;
 use super::settings;
@@ -71,7 +71,13 @@ struct Loaded {
 impl Transpiler {
     pub(crate) fn new(cache: Cache) -> Self {
         let guest = skillrun_runtimes::typescript();
-        Self(Compiled::new(guest, cache, settings(STACK), link))
+        Self(Compiled::new(
+            guest,
+            cache,
+            settings(STACK),
+            Idle::default(),
+            link,
+        ))
     }
 
     pub(crate) fn state(&self) -> Result<RuntimeState, Error> {
@@ -79,7 +85,7 @@ impl Transpiler {
     }
 
     pub(crate) async fn prepare(&self) -> Result<Option<String>, Error> {
-        self.0.prepare().await
+        Ok(self.0.prepare().await?.warning)
     }
 
     /// Transpiles one file within what is `left`; also returns the fuel that remains.

@@ -1,0 +1,1 @@
+run {skill} main.sh --allow net:*
