@@ -23,7 +23,7 @@ const HOSTILE: [&str; 5] = [
 /// Alone and beside, in turn.
 const ROUNDS: usize = 10;
 /// Runs of each quiet script in a round.
-const RUNS: usize = 60;
+const RUNS: usize = 200;
 /// Runs that the hostile tenant wants at the same time.
 const WANTED: usize = 50;
 

@@ -3,13 +3,17 @@
 
 use crate::approval::{ADDS, answered, events, is_permitted, open, policy, refusal, request, runs};
 use crate::env::{TestEnv, shared_cache};
-use crate::library::{block_on, host};
+use crate::library::{block_on, host, host_of, permitted, skill};
+use skillrun::running::RunEvent;
 use skillrun::{Answer, Approvals, AuditLog, Decision, Host, Policy, Request, RunError, Settings};
+use std::time::Duration;
+use tokio::io::AsyncWriteExt as _;
 
 tests! {
     a_script_replaced_during_the_decision_never_runs_by_an_earlier_approval,
     a_skill_changed_while_its_question_is_open_does_not_run,
     a_skill_changed_between_the_yes_and_the_run_does_not_run,
+    a_skill_changed_while_its_run_waits_for_a_slot_does_not_run,
     an_approval_is_valid_for_one_workspace,
     a_workspace_and_a_grant_of_the_same_directory_are_two_questions,
     a_workspace_whose_name_reads_like_a_grant_is_another_question,
@@ -122,6 +126,51 @@ fn a_skill_changed_between_the_yes_and_the_run_does_not_run() {
     };
     env.write("skill/scripts/lib.py", "print('other')\n");
     assert_eq!(block_on(host.run(permit)).unwrap().stdout, "other\n");
+}
+
+fn a_skill_changed_while_its_run_waits_for_a_slot_does_not_run() {
+    for (text, expected) in [
+        ("print('good')\n", Ok("good\n")),
+        (
+            "print('evil')\n",
+            Err(
+                "`scripts/main.py` of skill `skill` did not run: its skill changed after it was checked",
+            ),
+        ),
+    ] {
+        let env = TestEnv::with_script("import lib\n");
+        env.write("skill/scripts/lib.py", "print('good')\n");
+        env.write("skill/scripts/wait.py", "input()\n");
+        let host = host_of(&env, Some(1));
+        let question = open(&host, &Policy::default(), request(&env, "main.py"));
+        let permit = answered(&host, &question, Answer::YesOnce).unwrap();
+        let holder = Request::typed(&skill(&env), "wait.py");
+        let holder = permitted(&host, &Policy::default(), holder);
+        let ended = block_on(async {
+            let (mut first, mut stdin) = host.start_with_stdin(holder);
+            assert!(matches!(first.next_event().await, Some(RunEvent::Started)));
+            let second = host.start(permit);
+            // It was admitted: now it waits.
+            let is_started = |event: &&String| *event == "started";
+            while events(&env).iter().filter(is_started).count() < 2 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            env.write("skill/scripts/lib.py", text);
+            stdin.write_all(b"\n").await.unwrap();
+            assert!(first.wait().await.unwrap().success);
+            second.wait().await
+        });
+        match ended {
+            Ok(outcome) => assert_eq!(Ok(outcome.stdout.as_str()), expected),
+            Err(RunError::Refused(refusal)) => assert_eq!(Err(refusal.message.as_str()), expected),
+            Err(error) => panic!("{error}"),
+        }
+        let last = match expected {
+            Ok(_) => "finished",
+            Err(_) => "refused",
+        };
+        assert!(events(&env).iter().any(|event| event == last));
+    }
 }
 
 fn an_approval_is_valid_for_one_workspace() {

@@ -790,16 +790,17 @@ fn removed_after_a_kill() {
         child
     };
     let left = || fs::read_dir(env.path("tmp")).unwrap().count();
+    // Before the other one, so that it cannot be the process that removes what that one leaves.
+    let mut alive = holds();
     let mut killed = holds();
     killed.kill().unwrap();
     killed.wait().unwrap();
-    // A skill and a workspace.
-    assert_eq!(left(), 2);
-    // What a living process holds stays.
-    let mut alive = holds();
+    // A skill and a workspace of each.
+    assert_eq!(left(), 4);
     let mut next = host_command(&env, Start::User);
     let end = env.end_of(&mut next);
     assert_eq!((end.stderr.as_str(), end.code), ("", 0));
+    // What a living process holds stays.
     assert_eq!(left(), 2);
     drop(alive.stdin.take());
     assert!(alive.wait().unwrap().success());
@@ -844,6 +845,8 @@ pub(crate) fn host_process() -> ExitCode {
     let skill = with_script(&host, "scripts/main.sh", &script);
     let workspace = workspace(&host);
     if std::env::var(ROLE).is_ok_and(|role| role == "holds") {
+        // From now on this process removes nothing but its own.
+        assert_eq!(block_on(host.clean_up()), None);
         println!("holds");
         std::io::stdin().read_line(&mut String::new()).unwrap();
         return ExitCode::SUCCESS;

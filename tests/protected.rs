@@ -43,7 +43,7 @@ mod listed {
         a_wasm_script_cannot_plant_a_skill_of_its_tenant,
         a_native_script_cannot_plant_a_skill_of_its_tenant,
         a_tenant_cannot_plant_a_skill_of_another_by_moving_a_workspace,
-        a_directory_on_the_way_to_a_skill_is_moved_aside_if_the_disk_is_full,
+        a_directory_on_the_way_to_a_skill_is_replaced_although_the_disk_is_full,
         a_wasm_script_cannot_create_a_side_file_of_the_approvals_database,
         a_native_script_cannot_create_a_side_file_of_the_approvals_database,
         a_native_script_does_not_run_if_the_approvals_database_is_directly_in_its_workspace,
@@ -946,28 +946,32 @@ async fn until_ready(run: &mut Run) {
     }
 }
 
-/// Another run may have the directory open. It cannot be replaced by a fresh one, because that needs an inode.
-fn a_directory_on_the_way_to_a_skill_is_moved_aside_if_the_disk_is_full() {
+/// Another run may have the directory open. A fresh one needs an inode, and the script leaves none.
+fn a_directory_on_the_way_to_a_skill_is_replaced_although_the_disk_is_full() {
     // In a user namespace, there would be no private user for the script.
     if !rustix::process::geteuid().is_root() {
         return;
     }
-    let fill = "i=0; while mkdir fill$i 2> /dev/null; do i=$((i + 1)); done; echo full\n";
-    for (then, code, stdout) in [
-        (fill, 137, "full\n.agents.refused\n"),
-        ("echo room\n", 0, "room\n.agents\n"),
+    let fill = "i=0; while mkdir fill$i 2> /dev/null; do i=$((i + 1)); done; echo full; ";
+    for (to, then, stdout) in [
+        (".agents", fill, "full\n.agents: another directory\n"),
+        (".agents", "", ".agents: another directory\n"),
+        ("agents", fill, "full\nagents: the same directory\n"),
     ] {
-        let env = bash(&format!("mv work .agents; {then}"));
+        let env = bash(&format!("mv work {to}; {then}"));
         fs::create_dir(env.path("disk")).unwrap();
         let mount = "mount -t tmpfs -o nr_inodes=40,mode=777 none disk && mkdir -m 777 disk/work && \
-                     { \"$0\" \"$@\"; code=$?; ls -A disk | grep agents; exit $code; }";
+                     inode=$(stat -c %i disk/work) && \"$0\" \"$@\" && moved=$(ls -A disk | grep agents) && \
+                     case $(stat -c %i \"disk/$moved\") in \
+                     $inode) echo \"$moved: the same directory\" ;; \
+                     *) echo \"$moved: another directory\" ;; esac";
         let mut command = env.program("unshare");
         command.args(["--mount", "sh", "-c", mount, env!("CARGO_BIN_EXE_skillrun")]);
         command.args(["run", "./skill", "main.sh", "-w", "disk"]);
         let end = env.end_of(command.env("PATH", "/usr/bin:/bin"));
         assert_eq!(
             (end.stdout.as_str(), end.code),
-            (stdout, code),
+            (stdout, 0),
             "{}",
             end.stderr
         );

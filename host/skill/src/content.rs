@@ -11,7 +11,8 @@ use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The same number that is searched for scripts. Reading them takes some tenths of a second, and that happens three
 /// times at most: for the question, for the answer and before the run.
@@ -26,6 +27,8 @@ const MAX_DEPTH: usize = 64;
 /// How much older than the hash a file must be for its times to prove that it did not change since. The kernel rounds the
 /// times of files to a tick of some milliseconds, ext4 with small inodes to a second, vfat to two.
 const TIME_GRANULARITY: Duration = Duration::from_secs(3);
+/// How long after the files were read their stamps are compared instead of their bytes.
+const MAX_STAMP_AGE: Duration = Duration::from_secs(1);
 
 /// Every file of a skill with the hash of its content, by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -38,6 +41,8 @@ pub struct Content {
     hash: String,
     /// What the file system said about each file, if that can show later that nothing changed.
     stamps: Option<BTreeMap<String, Stamp>>,
+    /// When the files were last read and had this content.
+    read: Mutex<Instant>,
 }
 
 /// The identity, size and times of a file. The kernel updates the time of the last change with most writes, and no
@@ -72,6 +77,7 @@ impl Content {
         let cutoff = cutoff.map_or((0, 0), |time| {
             (time.as_secs().cast_signed(), i64::from(time.subsec_nanos()))
         });
+        let read = Mutex::new(Instant::now());
         let mut walk = Walk::new(Depth::Hash);
         walk.top(root)?;
         let comparable = walk.stamps.values().all(|stamp| stamp.changed < cutoff);
@@ -80,6 +86,7 @@ impl Content {
             hash: files.hash(),
             files,
             stamps: comparable.then_some(walk.stamps),
+            read,
         })
     }
 
@@ -90,6 +97,7 @@ impl Content {
             hash: files.hash(),
             files,
             stamps: None,
+            read: Mutex::new(Instant::now()),
         }
     }
 
@@ -113,22 +121,33 @@ impl Content {
     ///
     /// Fails with the reason if the folder cannot be read.
     pub fn is_unchanged(&self, root: &Dir) -> Result<bool, String> {
-        Ok(Self::of_folder(root)?.hash == self.hash)
+        let now = Instant::now();
+        let is_unchanged = Self::of_folder(root)?.hash == self.hash;
+        if is_unchanged {
+            *self.read() = now;
+        }
+        Ok(is_unchanged)
     }
 
-    /// The same as [`Content::is_unchanged`] shortly after the files were last read: if the file system reports the same
-    /// identities, sizes and times as before, they are not read again.
+    /// The same as [`Content::is_unchanged`]; but if the files were read less than a second ago, and the file system reports
+    /// the same identities, sizes and times as before, they are not read again.
     ///
     /// A program that has mapped a file into its memory could change it without changing its times, but it could as well
     /// wait until after this check.
     pub fn is_current(&self, root: &Dir) -> Result<bool, String> {
-        if let Some(stamps) = &self.stamps {
+        if let Some(stamps) = &self.stamps
+            && self.read().elapsed() < MAX_STAMP_AGE
+        {
             let mut walk = Walk::new(Depth::Stat);
             if walk.top(root).is_ok() && walk.stamps == *stamps {
                 return Ok(true);
             }
         }
         self.is_unchanged(root)
+    }
+
+    fn read(&self) -> MutexGuard<'_, Instant> {
+        self.read.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -435,11 +454,22 @@ mod tests {
     }
 
     #[test]
-    fn unchanged_stamps_are_enough() {
+    fn unchanged_stamps_are_enough_for_a_second() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("a"), "1").unwrap();
         let dir = Dir::open_ambient_dir(folder.path(), ambient_authority()).unwrap();
         let mut content = with_stamps(content(folder.path()), folder.path());
+        let hash = std::mem::replace(&mut content.hash, "no folder has this hash".to_owned());
+        assert_eq!(content.is_current(&dir), Ok(true));
+        let aged = || {
+            let long_ago = Instant::now().checked_sub(2 * MAX_STAMP_AGE);
+            long_ago.unwrap()
+        };
+        *content.read() = aged();
+        assert_eq!(content.is_current(&dir), Ok(false));
+        // Whoever reads the files again needs to do so only once a second.
+        content.hash = hash;
+        assert_eq!(content.is_current(&dir), Ok(true));
         content.hash = "no folder has this hash".to_owned();
         assert_eq!(content.is_current(&dir), Ok(true));
         content.stamps = None;

@@ -19,11 +19,14 @@
 //! another run has open, and that run could create the path when this one has ended. So after the last process has exited,
 //! each directory that is new on the way is replaced by a fresh one with the same entries. Whoever has the old one open
 //! is left with a directory that was removed.
+//!
+//! Both need space: a fresh directory has an inode, and another name may need another block of its directory. A program
+//! could use up the disk to prevent them, so a file without a name occupies some of it until its last process has exited.
 
 use crate::report::{Appeared, Fate};
 use rustix::fs::{
-    AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, Stat, fchown, fstat, mkdirat, openat,
-    renameat, renameat_with, statat, unlinkat,
+    AtFlags, Dir, FallocateFlags, FileType, Mode, OFlags, RenameFlags, Stat, fallocate, fchown,
+    fstat, mkdirat, openat, renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 use std::ffi::{CStr, CString, OsString};
@@ -45,6 +48,8 @@ const MAX_NAME: usize = 255;
 const REFUSED: &[u8] = b".refused";
 /// Entries that are moved to a fresh directory. One with more is moved aside as a whole.
 const MAX_ENTRIES: usize = 10_000;
+/// Bytes that are reserved on each disk: enough for some directories of a usual size.
+const RESERVED: u64 = 256 << 10;
 
 /// The device and inode of a file or directory.
 type Identity = (u64, u64);
@@ -55,7 +60,11 @@ fn identity(stat: &Stat) -> Identity {
 
 /// Protected paths at which nothing may appear.
 #[derive(Debug, Default)]
-pub struct GuardedPaths(Vec<GuardedPath>);
+pub struct GuardedPaths {
+    paths: Vec<GuardedPath>,
+    /// Files without a name, one for each device, that occupy space until it is needed.
+    reserves: Vec<(u64, OwnedFd)>,
+}
 
 #[derive(Debug)]
 struct GuardedPath {
@@ -117,14 +126,37 @@ impl GuardedPaths {
         if added.has_appeared() {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        self.0.push(added);
+        self.paths.push(added);
+        Ok(())
+    }
+
+    /// Reserves space on the disk of each path, so that it can be moved aside even if the program uses up the disk. Returns
+    /// the path for which there is none.
+    ///
+    /// A file system that has no files without a name gets no reserve.
+    pub fn reserve_space(&mut self) -> Result<(), (Vec<u8>, io::Error)> {
+        for path in &self.paths {
+            let Some((start, _)) = path.starts.first() else {
+                continue;
+            };
+            let failed = |error: Errno| (path.path.clone(), error.into());
+            let device = fstat(start).map_err(failed)?.st_dev;
+            if self.reserves.iter().any(|(other, _)| *other == device) {
+                continue;
+            }
+            match reserve(start) {
+                Ok(reserved) => self.reserves.push((device, reserved)),
+                Err(error @ (Errno::NOSPC | Errno::DQUOT)) => return Err(failed(error)),
+                Err(_) => {}
+            }
+        }
         Ok(())
     }
 
     /// Whether one of them exists now, or did in an earlier lookup.
     pub fn have_appeared(&mut self) -> bool {
         let mut appeared = false;
-        for path in &mut self.0 {
+        for path in &mut self.paths {
             appeared |= path.has_appeared();
         }
         appeared
@@ -133,7 +165,8 @@ impl GuardedPaths {
     /// Moves aside those that exist now, and returns what became of each that was ever found. Call
     /// this when none of the program's processes is left.
     pub fn move_aside(&mut self) -> Vec<Appeared> {
-        self.0
+        self.reserves.clear();
+        self.paths
             .iter_mut()
             .filter_map(GuardedPath::move_aside)
             .collect()
@@ -141,12 +174,12 @@ impl GuardedPaths {
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.paths.is_empty()
     }
 
     /// Whether `name` is one of the names on the way to them.
     pub fn has_name(&self, name: &CStr) -> bool {
-        let starts = self.0.iter().filter_map(|path| path.starts.first());
+        let starts = self.paths.iter().filter_map(|path| path.starts.first());
         starts
             .flat_map(|(_, names)| names)
             .any(|own| own.as_c_str() == name)
@@ -154,7 +187,7 @@ impl GuardedPaths {
 
     /// Passes every directory on the way to them that exists now to `visit`.
     pub fn visit_directories(&self, visit: &mut dyn FnMut(BorrowedFd<'_>)) {
-        for (start, names) in self.0.iter().flat_map(|path| &path.starts) {
+        for (start, names) in self.paths.iter().flat_map(|path| &path.starts) {
             visit(start.as_fd());
             let mut directory = openat(start, &names[0], DIRECTORY_FLAGS, Mode::empty());
             for name in &names[1..] {
@@ -256,6 +289,27 @@ impl GuardedPath {
         }
         Ok(aside)
     }
+}
+
+/// Makes a file without a name that occupies space on the disk of a directory.
+fn reserve(directory: &OwnedFd) -> Result<OwnedFd, Errno> {
+    let create = || {
+        let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+        openat(directory, c".", flags, Mode::RUSR)
+    };
+    let file = match create() {
+        // Not writable now, but the program may belong to its owner, who can change that.
+        Err(Errno::ACCESS) => {
+            let before = Mode::from_raw_mode(fstat(directory)?.st_mode);
+            unlock(directory)?;
+            let created = create();
+            rustix::fs::chmod(proc_path(directory), before)?;
+            created?
+        }
+        created => created?,
+    };
+    fallocate(&file, FallocateFlags::empty(), 0, RESERVED)?;
+    Ok(file)
 }
 
 /// What became of a directory that is new on the way to a protected path.
@@ -563,6 +617,108 @@ mod tests {
         fs::create_dir(folder.path().join("b")).unwrap();
         exchange_in_steps(&opened, c"a", c"b").unwrap();
         assert_eq!(paths(&folder), ["a", "b", "b/file"]);
+    }
+
+    /// Runs a test in a file system with few inodes, which it shares with nobody. Without the right to mount it, the test is
+    /// not run.
+    #[expect(unsafe_code, reason = "rustix marks unshare as unsafe")]
+    fn with_few_inodes(test: impl FnOnce(&std::path::Path) + Send) {
+        let disk = tempfile::tempdir().unwrap();
+        let mounted = || {
+            use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
+            use rustix::thread::{UnshareFlags, unshare_unsafe};
+            // SAFETY: This affects the mounts and the working directory of this thread only, which has just been started.
+            unsafe { unshare_unsafe(UnshareFlags::NEWNS)? };
+            mount_change(
+                "/",
+                MountPropagationFlags::REC | MountPropagationFlags::PRIVATE,
+            )?;
+            mount(
+                "none",
+                disk.path(),
+                "tmpfs",
+                MountFlags::empty(),
+                c"nr_inodes=16",
+            )
+        };
+        let work = || match mounted() {
+            Err(Errno::PERM) => {}
+            mounted => {
+                mounted.unwrap();
+                test(disk.path());
+            }
+        };
+        std::thread::scope(|scope| scope.spawn(work).join().unwrap());
+    }
+
+    /// Lets `work` become a directory on the way to a protected path, and uses up the disk. Returns what became of it, and
+    /// whether a handle to the old directory still leads to an existing one.
+    fn moved_on_a_full_disk(disk: &std::path::Path, with_reserve: bool) -> (Option<Fate>, bool) {
+        let work = disk.join("work");
+        fs::create_dir(&work).unwrap();
+        fs::write(work.join("file"), "").unwrap();
+        let held = File::open(&work).unwrap();
+        let mut guarded = GuardedPaths::default();
+        let top = File::open(disk).unwrap();
+        let added = guarded.add(top.as_fd(), b"way/path", b"path", None);
+        added.unwrap();
+        if with_reserve {
+            guarded.reserve_space().unwrap();
+        }
+        fs::rename(&work, disk.join("way")).unwrap();
+        let mut created = (0..).map(|n| fs::write(disk.join(format!("fill{n}")), ""));
+        let full = created.find_map(Result::err).unwrap();
+        assert_eq!(full.kind(), io::ErrorKind::StorageFull);
+        let fate = guarded.move_aside().pop().map(|one| one.fate);
+        (fate, fstat(held).unwrap().st_nlink > 0)
+    }
+
+    #[test]
+    fn a_directory_is_replaced_although_the_disk_is_full() {
+        with_few_inodes(|disk| {
+            assert_eq!(moved_on_a_full_disk(disk, true), (None, false));
+            assert!(disk.join("way/file").exists());
+        });
+    }
+
+    #[test]
+    fn a_directory_is_moved_aside_if_there_is_no_space_to_replace_it() {
+        with_few_inodes(|disk| {
+            let aside = disk.join("way.refused");
+            let fate = Fate::Moved(aside.clone().into_os_string().into_vec());
+            assert_eq!(moved_on_a_full_disk(disk, false), (Some(fate), true));
+            assert!(aside.join("file").exists() && !disk.join("way").exists());
+        });
+    }
+
+    #[test]
+    fn no_space_is_reserved_on_a_full_disk() {
+        with_few_inodes(|disk| {
+            let mut guarded = GuardedPaths::default();
+            let top = File::open(disk).unwrap();
+            guarded.add(top.as_fd(), b"way", b"path", None).unwrap();
+            let mut created = (0..).map(|n| fs::write(disk.join(format!("fill{n}")), ""));
+            created.find_map(Result::err).unwrap();
+            let (path, error) = guarded.reserve_space().unwrap_err();
+            assert_eq!(path, b"path");
+            assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+            fs::remove_file(disk.join("fill0")).unwrap();
+            guarded.reserve_space().unwrap();
+        });
+    }
+
+    #[test]
+    fn space_is_reserved_in_a_directory_that_its_owner_has_locked() {
+        let folder = tempfile::tempdir().unwrap();
+        let mode = |mode| {
+            use std::os::unix::fs::PermissionsExt as _;
+            fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode)).unwrap();
+        };
+        let opened: OwnedFd = File::open(folder.path()).unwrap().into();
+        mode(0o555);
+        assert_eq!(fstat(reserve(&opened).unwrap()).unwrap().st_size, 256 << 10);
+        assert_eq!(fstat(&opened).unwrap().st_mode & 0o777, 0o555);
+        mode(0o755);
     }
 
     #[test]

@@ -124,6 +124,8 @@ fn guarded_paths(plan: &Plan, handles: &Handles) -> Result<GuardedPaths, Confine
         let added = guarded.add(handle.as_fd(), below, path, *original);
         added.step_on("protect", path)?;
     }
+    let reserved = guarded.reserve_space();
+    reserved.or_else(|(path, error)| Err(error).step_on("reserve space to protect", &path))?;
     Ok(guarded)
 }
 

@@ -1,6 +1,7 @@
 //! One run from permit to outcome.
 
 use super::observer::{Abandoned, Observer};
+use super::tasks::blocking;
 use super::{Inner, run_info};
 use crate::audit::{Event, Written};
 use crate::decision::Permit;
@@ -39,12 +40,7 @@ impl Inner {
     /// Refuses a run whose skill changed after it was checked, or whose script would reach files that were given as bytes
     /// since the decision. Until the result is dropped, none are unpacked there. May block.
     pub(super) fn admit(&self, plan: &Plan) -> Result<Reachable, RunError> {
-        let changed = |why| Refusal::new(Check::Approval, why).hint("run it again");
-        let admitted = match plan.is_current() {
-            Ok(true) => plan.reach(),
-            Ok(false) => Err(changed("its skill changed after it was checked".to_owned())),
-            Err(why) => Err(changed(format!("its skill can no longer be read: {why}"))),
-        };
+        let admitted = refuse_if_changed(plan).and_then(|()| plan.reach());
         admitted.map_err(|refusal| {
             let refusal = not_run(plan, refusal);
             let event = Event::refused(run_info(plan), &refusal.message);
@@ -176,7 +172,7 @@ impl Inner {
         let stdout = Output::new(Stream::Stdout, limit, output.clone());
         let stderr = Output::new(Stream::Stderr, limit, output);
         let runtime = &registered.runtime;
-        let (slot, started) = {
+        let (slot, waited, started) = {
             let mut slot = pin!(ticket.wait(&registered.slots, &mut stop));
             let at_once = poll_fn(|cx| Poll::Ready(slot.as_mut().poll(cx))).await;
             let started = match &at_once {
@@ -187,8 +183,8 @@ impl Inner {
                 }
             };
             match at_once {
-                Poll::Ready(slot) => (slot?, started),
-                Poll::Pending => (slot.await?, started),
+                Poll::Ready(slot) => (slot?, false, started),
+                Poll::Pending => (slot.await?, true, started),
             }
         };
         let finished = Arc::new(Mutex::new(None));
@@ -201,6 +197,14 @@ impl Inner {
                 return Err(self.refuse_run(plan, refusal).await);
             }
             Waited::Slot(slot) => {
+                // It was compared before it waited.
+                if waited && plan.content.is_some() {
+                    let compared = Arc::clone(permit);
+                    let compare = move || refuse_if_changed(compared.plan());
+                    if let Err(refusal) = blocking(compare).await {
+                        return Err(self.refuse_run(plan, refusal).await);
+                    }
+                }
                 drop(descriptors);
                 // Whoever waited for it may be gone.
                 let _ = observer.began.map(|began| began.send(()));
@@ -345,6 +349,16 @@ impl Drop for Running<'_> {
             self.host.audit.post(event);
         }
     }
+}
+
+/// Refuses a run whose skill is no longer what was checked. May block.
+fn refuse_if_changed(plan: &Plan) -> Result<(), Refusal> {
+    let why = match plan.is_current() {
+        Ok(true) => return Ok(()),
+        Ok(false) => "its skill changed after it was checked".to_owned(),
+        Err(why) => format!("its skill can no longer be read: {why}"),
+    };
+    Err(Refusal::new(Check::Approval, why).hint("run it again"))
 }
 
 /// The refusal of a permitted run.
