@@ -150,26 +150,31 @@ fn a_skill_changed_while_its_run_waits_for_a_slot_does_not_run() {
             let (mut first, mut stdin) = host.start_with_stdin(holder);
             assert!(matches!(first.next_event().await, Some(RunEvent::Started)));
             let second = host.start(permit);
-            // It was admitted: now it waits.
+            let id = second.id().to_owned();
+            // Both runs are recorded as started, and the second one has waited for some time.
             let is_started = |event: &&String| *event == "started";
             while events(&env).iter().filter(is_started).count() < 2 {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
+            tokio::time::sleep(Duration::from_millis(500)).await;
             env.write("skill/scripts/lib.py", text);
             stdin.write_all(b"\n").await.unwrap();
             assert!(first.wait().await.unwrap().success);
-            second.wait().await
+            (second.wait().await, id)
         });
+        let (ended, id) = ended;
         match ended {
             Ok(outcome) => assert_eq!(Ok(outcome.stdout.as_str()), expected),
             Err(RunError::Refused(refusal)) => assert_eq!(Err(refusal.message.as_str()), expected),
             Err(error) => panic!("{error}"),
         }
-        let last = match expected {
-            Ok(_) => "finished",
-            Err(_) => "refused",
-        };
-        assert!(events(&env).iter().any(|event| event == last));
+        let lines = env.audit();
+        let lines = lines.iter().filter(|line| line["run_id"] == *id);
+        let recorded: Vec<_> = lines.map(|line| line["event"].as_str().unwrap()).collect();
+        match expected {
+            Ok(_) => assert_eq!(recorded, ["approved", "started", "finished"]),
+            Err(_) => assert_eq!(recorded, ["approved", "started", "refused", "aborted"]),
+        }
     }
 }
 

@@ -208,7 +208,7 @@ fn a_detached_run_goes_on() {
 
 fn a_run_that_nobody_reads_from_ends_by_itself() {
     // More than the events that wait for their reader.
-    let env = env("for number in range(100000): print(number, flush=True)\n");
+    let env = env("for number in range(5000): print(number, flush=True)\n");
     let host = host(&env);
     let outcome = block_on(async { start(&host, &env).wait().await.unwrap() });
     assert_eq!((outcome.status, outcome.exit_code), (Status::Exited, 0));

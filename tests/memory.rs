@@ -790,7 +790,7 @@ fn removed_after_a_kill() {
         child
     };
     let left = || fs::read_dir(env.path("tmp")).unwrap().count();
-    // Before the other one, so that it cannot be the process that removes what that one leaves.
+    // Started first, so that its sweep at the start cannot remove what the killed process leaves.
     let mut alive = holds();
     let mut killed = holds();
     killed.kill().unwrap();
@@ -845,7 +845,7 @@ pub(crate) fn host_process() -> ExitCode {
     let skill = with_script(&host, "scripts/main.sh", &script);
     let workspace = workspace(&host);
     if std::env::var(ROLE).is_ok_and(|role| role == "holds") {
-        // From now on this process removes nothing but its own.
+        // Waits for the sweep. After it, this process removes only its own files.
         assert_eq!(block_on(host.clean_up()), None);
         println!("holds");
         std::io::stdin().read_line(&mut String::new()).unwrap();

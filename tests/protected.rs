@@ -43,7 +43,7 @@ mod listed {
         a_wasm_script_cannot_plant_a_skill_of_its_tenant,
         a_native_script_cannot_plant_a_skill_of_its_tenant,
         a_tenant_cannot_plant_a_skill_of_another_by_moving_a_workspace,
-        a_directory_on_the_way_to_a_skill_is_replaced_although_the_disk_is_full,
+        a_directory_on_the_way_to_a_skill_is_replaced_even_if_the_disk_is_full,
         a_wasm_script_cannot_create_a_side_file_of_the_approvals_database,
         a_native_script_cannot_create_a_side_file_of_the_approvals_database,
         a_native_script_does_not_run_if_the_approvals_database_is_directly_in_its_workspace,
@@ -947,7 +947,7 @@ async fn until_ready(run: &mut Run) {
 }
 
 /// Another run may have the directory open. A fresh one needs an inode, and the script leaves none.
-fn a_directory_on_the_way_to_a_skill_is_replaced_although_the_disk_is_full() {
+fn a_directory_on_the_way_to_a_skill_is_replaced_even_if_the_disk_is_full() {
     // In a user namespace, there would be no private user for the script.
     if !rustix::process::geteuid().is_root() {
         return;

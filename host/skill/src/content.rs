@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// The same number that is searched for scripts. Reading them takes some tenths of a second, and that happens three
-/// times at most: for the question, for the answer and before the run.
+/// The same number that is searched for scripts. Reading them takes some tenths of a second, and that happens four
+/// times at most: for the question, for the answer, before the run, and if the run had to wait for a slot.
 const MAX_FILES: usize = 20_000;
 /// Hashed in a quarter of a second by a processor with SHA instructions, and in under a second by others. Published
 /// skills have a few MiB; the ones that bring models or browsers along have gigabytes.
@@ -27,8 +27,8 @@ const MAX_DEPTH: usize = 64;
 /// How much older than the hash a file must be for its times to prove that it did not change since. The kernel rounds the
 /// times of files to a tick of some milliseconds, ext4 with small inodes to a second, vfat to two.
 const TIME_GRANULARITY: Duration = Duration::from_secs(3);
-/// How long after the files were read their stamps are compared instead of their bytes.
-const MAX_STAMP_AGE: Duration = Duration::from_secs(1);
+/// How long after a read unchanged stamps are trusted.
+const STAMPS_TRUSTED_FOR: Duration = Duration::from_secs(1);
 
 /// Every file of a skill with the hash of its content, by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -42,7 +42,7 @@ pub struct Content {
     /// What the file system said about each file, if that can show later that nothing changed.
     stamps: Option<BTreeMap<String, Stamp>>,
     /// When the files were last read and had this content.
-    read: Mutex<Instant>,
+    last_read: Mutex<Instant>,
 }
 
 /// The identity, size and times of a file. The kernel updates the time of the last change with most writes, and no
@@ -77,7 +77,7 @@ impl Content {
         let cutoff = cutoff.map_or((0, 0), |time| {
             (time.as_secs().cast_signed(), i64::from(time.subsec_nanos()))
         });
-        let read = Mutex::new(Instant::now());
+        let last_read = Mutex::new(Instant::now());
         let mut walk = Walk::new(Depth::Hash);
         walk.top(root)?;
         let comparable = walk.stamps.values().all(|stamp| stamp.changed < cutoff);
@@ -86,7 +86,7 @@ impl Content {
             hash: files.hash(),
             files,
             stamps: comparable.then_some(walk.stamps),
-            read,
+            last_read,
         })
     }
 
@@ -97,7 +97,7 @@ impl Content {
             hash: files.hash(),
             files,
             stamps: None,
-            read: Mutex::new(Instant::now()),
+            last_read: Mutex::new(Instant::now()),
         }
     }
 
@@ -124,7 +124,7 @@ impl Content {
         let now = Instant::now();
         let is_unchanged = Self::of_folder(root)?.hash == self.hash;
         if is_unchanged {
-            *self.read() = now;
+            *self.last_read() = now;
         }
         Ok(is_unchanged)
     }
@@ -136,7 +136,7 @@ impl Content {
     /// wait until after this check.
     pub fn is_current(&self, root: &Dir) -> Result<bool, String> {
         if let Some(stamps) = &self.stamps
-            && self.read().elapsed() < MAX_STAMP_AGE
+            && self.last_read().elapsed() < STAMPS_TRUSTED_FOR
         {
             let mut walk = Walk::new(Depth::Stat);
             if walk.top(root).is_ok() && walk.stamps == *stamps {
@@ -146,8 +146,10 @@ impl Content {
         self.is_unchanged(root)
     }
 
-    fn read(&self) -> MutexGuard<'_, Instant> {
-        self.read.lock().unwrap_or_else(PoisonError::into_inner)
+    fn last_read(&self) -> MutexGuard<'_, Instant> {
+        self.last_read
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -460,16 +462,19 @@ mod tests {
         let dir = Dir::open_ambient_dir(folder.path(), ambient_authority()).unwrap();
         let mut content = with_stamps(content(folder.path()), folder.path());
         let hash = std::mem::replace(&mut content.hash, "no folder has this hash".to_owned());
+        // In the future, so that no second passes on a slow machine.
+        let now = Instant::now() + Duration::from_secs(3600);
+        *content.last_read() = now;
         assert_eq!(content.is_current(&dir), Ok(true));
-        let aged = || {
-            let long_ago = Instant::now().checked_sub(2 * MAX_STAMP_AGE);
-            long_ago.unwrap()
-        };
-        *content.read() = aged();
+        let long_ago = Instant::now().checked_sub(2 * STAMPS_TRUSTED_FOR);
+        *content.last_read() = long_ago.unwrap();
         assert_eq!(content.is_current(&dir), Ok(false));
-        // Whoever reads the files again needs to do so only once a second.
+        assert_eq!(*content.last_read(), long_ago.unwrap());
+        // A successful read starts another second.
         content.hash = hash;
         assert_eq!(content.is_current(&dir), Ok(true));
+        assert!(*content.last_read() > long_ago.unwrap());
+        *content.last_read() = now;
         content.hash = "no folder has this hash".to_owned();
         assert_eq!(content.is_current(&dir), Ok(true));
         content.stamps = None;
@@ -498,6 +503,8 @@ mod tests {
         let mut walk = Walk::new(Depth::Stat);
         walk.top(&root).unwrap();
         before.stamps = Some(walk.stamps);
+        // In the future, so that no second passes on a slow machine.
+        *before.last_read() = Instant::now() + Duration::from_secs(3600);
         assert!(before.is_current(&root).unwrap());
         assert!(!before.is_unchanged(&root).unwrap());
     }

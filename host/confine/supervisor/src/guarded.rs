@@ -20,8 +20,9 @@
 //! each directory that is new on the way is replaced by a fresh one with the same entries. Whoever has the old one open
 //! is left with a directory that was removed.
 //!
-//! Both need space: a fresh directory has an inode, and another name may need another block of its directory. A program
-//! could use up the disk to prevent them, so a file without a name occupies some of it until its last process has exited.
+//! Replacing and renaming both need space: a new directory needs an inode, and a new name may need another block in its
+//! parent. A program could fill the disk to prevent them, so an unnamed file (`O_TMPFILE`) reserves space until the
+//! program's last process has exited.
 
 use crate::report::{Appeared, Fate};
 use rustix::fs::{
@@ -48,8 +49,8 @@ const MAX_NAME: usize = 255;
 const REFUSED: &[u8] = b".refused";
 /// Entries that are moved to a fresh directory. One with more is moved aside as a whole.
 const MAX_ENTRIES: usize = 10_000;
-/// Bytes that are reserved on each disk: enough for some directories of a usual size.
-const RESERVED: u64 = 256 << 10;
+/// Reserved on each file system: enough for a few directories of normal size.
+const RESERVED_BYTES: u64 = 256 << 10;
 
 /// The device and inode of a file or directory.
 type Identity = (u64, u64);
@@ -62,7 +63,7 @@ fn identity(stat: &Stat) -> Identity {
 #[derive(Debug, Default)]
 pub struct GuardedPaths {
     paths: Vec<GuardedPath>,
-    /// Files without a name, one for each device, that occupy space until it is needed.
+    /// Unnamed files, one for each device, that occupy space until it is needed.
     reserves: Vec<(u64, OwnedFd)>,
 }
 
@@ -130,15 +131,17 @@ impl GuardedPaths {
         Ok(())
     }
 
-    /// Reserves space on the disk of each path, so that it can be moved aside even if the program uses up the disk. Returns
-    /// the path for which there is none.
+    /// Reserves space on the file system of each path, so that the path can be moved aside even if the program fills the
+    /// disk. On failure, returns the path whose file system is full.
     ///
-    /// A file system that has no files without a name gets no reserve.
+    /// File systems without `O_TMPFILE` get no reserve. There is one for each device, so quotas of single directories are
+    /// not covered.
     pub fn reserve_space(&mut self) -> Result<(), (Vec<u8>, io::Error)> {
-        for path in &self.paths {
-            let Some((start, _)) = path.starts.first() else {
-                continue;
-            };
+        let starts = self
+            .paths
+            .iter()
+            .flat_map(|path| path.starts.iter().map(move |(start, _)| (path, start)));
+        for (path, start) in starts {
             let failed = |error: Errno| (path.path.clone(), error.into());
             let device = fstat(start).map_err(failed)?.st_dev;
             if self.reserves.iter().any(|(other, _)| *other == device) {
@@ -291,16 +294,17 @@ impl GuardedPath {
     }
 }
 
-/// Makes a file without a name that occupies space on the disk of a directory.
+/// Makes an unnamed file that occupies space on the file system of a directory.
 fn reserve(directory: &OwnedFd) -> Result<OwnedFd, Errno> {
     let create = || {
         let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
         openat(directory, c".", flags, Mode::RUSR)
     };
+    // Read first: another supervisor may have unlocked the directory for a moment when this one finds it locked.
+    let before = Mode::from_raw_mode(fstat(directory)?.st_mode);
     let file = match create() {
-        // Not writable now, but the program may belong to its owner, who can change that.
+        // The directory is not writable now, but a program that runs as its owner could make it so.
         Err(Errno::ACCESS) => {
-            let before = Mode::from_raw_mode(fstat(directory)?.st_mode);
             unlock(directory)?;
             let created = create();
             rustix::fs::chmod(proc_path(directory), before)?;
@@ -308,8 +312,11 @@ fn reserve(directory: &OwnedFd) -> Result<OwnedFd, Errno> {
         }
         created => created?,
     };
-    fallocate(&file, FallocateFlags::empty(), 0, RESERVED)?;
-    Ok(file)
+    match fallocate(&file, FallocateFlags::empty(), 0, RESERVED_BYTES) {
+        Err(error @ (Errno::NOSPC | Errno::DQUOT)) => Err(error),
+        // Where blocks cannot be reserved, at least an inode is.
+        _ => Ok(file),
+    }
 }
 
 /// What became of a directory that is new on the way to a protected path.
@@ -674,7 +681,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_replaced_although_the_disk_is_full() {
+    fn a_directory_is_replaced_even_if_the_disk_is_full() {
         with_few_inodes(|disk| {
             assert_eq!(moved_on_a_full_disk(disk, true), (None, false));
             assert!(disk.join("way/file").exists());
@@ -716,7 +723,8 @@ mod tests {
         };
         let opened: OwnedFd = File::open(folder.path()).unwrap().into();
         mode(0o555);
-        assert_eq!(fstat(reserve(&opened).unwrap()).unwrap().st_size, 256 << 10);
+        let reserved = fstat(reserve(&opened).unwrap()).unwrap();
+        assert!(reserved.st_blocks.cast_unsigned() * 512 >= RESERVED_BYTES);
         assert_eq!(fstat(&opened).unwrap().st_mode & 0o777, 0o555);
         mode(0o755);
     }

@@ -125,7 +125,9 @@ fn guarded_paths(plan: &Plan, handles: &Handles) -> Result<GuardedPaths, Confine
         added.step_on("protect", path)?;
     }
     let reserved = guarded.reserve_space();
-    reserved.or_else(|(path, error)| Err(error).step_on("reserve space to protect", &path))?;
+    reserved.or_else(|(path, error)| {
+        Err(error).step_on("reserve 256 KiB of disk space to protect", &path)
+    })?;
     Ok(guarded)
 }
 

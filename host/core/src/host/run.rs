@@ -22,11 +22,14 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::SetOnce;
 
 /// When to try again if too many descriptors are kept: a guess, since that depends on other tenants too.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
+/// How long a run may wait after its skill was compared without another comparison: a run that does not wait needs a
+/// fraction of that.
+const MAX_UNCOMPARED: Duration = Duration::from_millis(20);
 
 impl Inner {
     /// Admits a run if nothing has to be compared for that, without blocking.
@@ -172,7 +175,8 @@ impl Inner {
         let stdout = Output::new(Stream::Stdout, limit, output.clone());
         let stderr = Output::new(Stream::Stderr, limit, output);
         let runtime = &registered.runtime;
-        let (slot, waited, started) = {
+        let began = Instant::now();
+        let (slot, started) = {
             let mut slot = pin!(ticket.wait(&registered.slots, &mut stop));
             let at_once = poll_fn(|cx| Poll::Ready(slot.as_mut().poll(cx))).await;
             let started = match &at_once {
@@ -183,8 +187,8 @@ impl Inner {
                 }
             };
             match at_once {
-                Poll::Ready(slot) => (slot?, false, started),
-                Poll::Pending => (slot.await?, true, started),
+                Poll::Ready(slot) => (slot?, started),
+                Poll::Pending => (slot.await?, started),
             }
         };
         let finished = Arc::new(Mutex::new(None));
@@ -197,11 +201,12 @@ impl Inner {
                 return Err(self.refuse_run(plan, refusal).await);
             }
             Waited::Slot(slot) => {
-                // It was compared before it waited.
-                if waited && plan.content.is_some() {
+                // The skill may have changed while the run waited for the slot, or for its line in the log.
+                if plan.content.is_some() && began.elapsed() > MAX_UNCOMPARED {
                     let compared = Arc::clone(permit);
                     let compare = move || refuse_if_changed(compared.plan());
                     if let Err(refusal) = blocking(compare).await {
+                        drop(slot);
                         return Err(self.refuse_run(plan, refusal).await);
                     }
                 }

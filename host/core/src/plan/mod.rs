@@ -305,7 +305,8 @@ impl Plan {
         matches!(&self.target, Checked::Script(script) if script.skill.is_in_memory())
     }
 
-    /// Whether the skill is still what was checked a moment ago. What a script reads after it has started can still change:
+    /// Whether the skill is still what was checked. Goes by the times of files instead of their content if they were read
+    /// less than a second ago. What a script reads after it has started can still change:
     /// we cannot prevent another program from changing it.
     pub(crate) fn is_current(&self) -> Result<bool, String> {
         match (&self.content, &self.target) {

@@ -1,15 +1,16 @@
 //! Long runs give way to short ones.
 //!
 //! A guest that computes for seconds would delay every short run on the same processor by a whole time slice of the
-//! scheduler, however fair the queue is: a thread that wakes up waits until the slice of the running one ends, which is
-//! 3 to 4 ms. So once a run has used some CPU time, its thread gets a lower priority, and it offers the processor to
-//! others several times a millisecond.
+//! scheduler, however fair the queue is: a thread that wakes up may wait until the slice of the running thread ends, 3 to
+//! 4 ms. So once a run has used some CPU time, its thread gets a lower priority, and it yields (`sched_yield`) several
+//! times a millisecond.
 //!
-//! Some kernels count such an offer as if the whole slice had been used. Beside another busy program, a long run would
-//! then hardly advance, so a run that gets less than half of a processor offers it to nobody.
+//! Some kernels treat a yield as if the whole slice had been used. Next to another busy program, a long run would then
+//! make hardly any progress, so a run that gets less than half of a processor does not yield. That includes runs that
+//! wait or sleep half of the time, and long runs that share one processor.
 //!
-//! Rejected, because it did not help: a longer time slice (`sched_setattr`), with which the kernel prefers threads that
-//! have shorter ones.
+//! Rejected: a longer slice for long runs (`sched_setattr`). The kernel should then prefer threads with shorter slices,
+//! but the delays did not change.
 
 use rustix::process::nice;
 use rustix::thread::sched_yield;
@@ -21,8 +22,8 @@ const LONG: Duration = Duration::from_millis(5);
 /// A third of the share of a thread with normal priority, if both want the processor. A larger value would hardly help short
 /// runs, and a busy machine could then let long ones run out of time.
 const NICE: i32 = 5;
-/// How long the share of a long run is measured before it counts.
-const WINDOW: Duration = Duration::from_millis(10);
+/// The interval over which the share of a long run is measured.
+const SHARE_WINDOW: Duration = Duration::from_millis(10);
 
 thread_local! {
     static IS_LOWERED: Cell<bool> = const { Cell::new(false) };
@@ -30,7 +31,7 @@ thread_local! {
 
 /// Lets the thread of a run give way to others once the run is a long one.
 pub(super) enum Priority {
-    /// The run may be a long one at this time.
+    /// The run is not known to be a long one. Its CPU time is checked at this time.
     Short(Instant),
     Long(Share),
     /// The priority stays as the process has it.
@@ -39,10 +40,11 @@ pub(super) enum Priority {
 
 /// The share of a processor that a long run gets.
 pub(super) struct Share {
-    /// When the window began, and the CPU time that the run had used by then.
-    began: (Instant, Duration),
-    /// Whether it was at least a half in the window before.
-    is_large: bool,
+    window_start: Instant,
+    /// The CPU time that the run had used when the window began.
+    used_before: Duration,
+    /// Whether the share was at least half in the previous window.
+    is_at_least_half: bool,
 }
 
 impl Priority {
@@ -67,14 +69,15 @@ impl Priority {
                         IS_LOWERED.set(true);
                     }
                     *self = Self::Long(Share {
-                        began: (now, used),
-                        is_large: true,
+                        window_start: now,
+                        used_before: used,
+                        is_at_least_half: true,
                     });
                 }
             },
             Self::Long(share) => {
                 share.update(now, used);
-                if share.is_large {
+                if share.is_at_least_half {
                     sched_yield();
                 }
             }
@@ -85,11 +88,11 @@ impl Priority {
 
 impl Share {
     fn update(&mut self, now: Instant, used: impl FnOnce() -> Duration) {
-        let window = now.saturating_duration_since(self.began.0);
-        if window >= WINDOW {
+        let window = now.saturating_duration_since(self.window_start);
+        if window >= SHARE_WINDOW {
             let used = used();
-            self.is_large = used.saturating_sub(self.began.1) * 2 >= window;
-            self.began = (now, used);
+            self.is_at_least_half = used.saturating_sub(self.used_before) * 2 >= window;
+            (self.window_start, self.used_before) = (now, used);
         }
     }
 }
@@ -129,18 +132,20 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_gets_less_than_half_of_a_processor_offers_it_to_nobody() {
+    fn a_run_that_gets_less_than_half_of_a_processor_does_not_yield() {
         let began = Instant::now();
         let mut share = Share {
-            began: (began, LONG),
-            is_large: true,
+            window_start: began,
+            used_before: LONG,
+            is_at_least_half: true,
         };
         let ms = Duration::from_millis;
-        // The time since the beginning, the CPU time used since then, and whether the share is large.
-        for (time, used, is_large) in [(5, 0, true), (10, 4, false), (15, 9, false), (20, 9, true)]
+        // The time since the beginning, the CPU time used since then, and whether the run would yield.
+        for (time, used, would_yield) in
+            [(5, 0, true), (10, 4, false), (15, 9, false), (20, 9, true)]
         {
             share.update(began + ms(time), || LONG + ms(used));
-            assert_eq!(share.is_large, is_large, "{time}");
+            assert_eq!(share.is_at_least_half, would_yield, "{time}");
         }
     }
 }
