@@ -49,10 +49,16 @@ pub(super) const BY_ROOT: [(&str, Ending); 1] = [(
 )];
 
 /// The same for those whose script is in Python.
-pub(super) const BY_PYTHON: [(&str, Ending); 1] = [(
-    "attributes_of_files_are_set_only_where_a_control_group_counts_them",
-    attributes,
-)];
+pub(super) const BY_PYTHON: [(&str, Ending); 2] = [
+    (
+        "attributes_of_files_are_set_only_where_a_control_group_counts_them",
+        attributes,
+    ),
+    (
+        "a_program_that_has_sent_all_handles_it_may_keeps_no_other_from_starting",
+        handles_in_transit,
+    ),
+];
 pub(super) const PYTHON: &str = "/usr/bin/python3";
 
 /// Sets attributes of files in the workspace, by each of the calls that do.
@@ -100,6 +106,29 @@ fn attributes(variant: Variant) -> Result<(), String> {
             &format!("{text}{stderr}"),
         )),
     }
+}
+
+/// Sends handles to itself and never receives them, until the kernel refuses one more.
+const HANDLES_IN_TRANSIT: &str = r#"
+import errno, os, socket, time
+pairs = [socket.socketpair() for _ in range(4)]
+try:
+    for number in range(10000):
+        socket.send_fds(pairs[number % 4][0], [b"x"], [0])
+except OSError as error:
+    print(f"in transit: some, then {errno.errorcode[error.errno]}", flush=True)
+time.sleep(1000)
+"#;
+
+/// The kernel counts the handles in transit of all processes of a user together.
+fn handles_in_transit(variant: Variant) -> Result<(), String> {
+    let env = NativeEnv::new(variant);
+    let mut host = env.host("beside");
+    let output = host.args([PYTHON, "-c", HANDLES_IN_TRANSIT]).output();
+    same(
+        &output.unwrap(),
+        "in transit: some, then ETOOMANYREFS\nbeside it\nOk(Exited(0))\n",
+    )
 }
 
 /// Starts the processes that are hardest to kill: daemons that lost their parents, ignore every

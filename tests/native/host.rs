@@ -64,6 +64,7 @@ pub(crate) fn main(role: &str) -> ExitCode {
             "drop" => host.give_up(command).await,
             "forget" => host.forget(command).await,
             "many" => host.many(command).await,
+            "beside" => host.beside(command).await,
             "protected" => host.protected(command).await,
             "protected, held" => host.hold(command).await,
             "protected, lost" => host.lose_planted(command).await,
@@ -286,6 +287,23 @@ impl Host {
         }
         abandon(running).await;
         print!("{}{}", outside.report(), self.left(&outside, &supervisors));
+    }
+
+    /// Starts a script, and another one when the first has printed a line and while it still runs.
+    async fn beside(&self, command: Vec<OsString>) {
+        let outside = Outside::new(&self.root);
+        let mut first = self.start(command, "", outside.environment(), "scratch");
+        println!("{}", first_line(&mut first).await);
+        fs::create_dir(self.root.join("scratch/second")).unwrap();
+        let second = ["/bin/bash", "-c", "echo beside it"].map(OsString::from);
+        let environment = outside.environment();
+        let mut second = self.start(second.to_vec(), "", environment, "scratch/second");
+        print!(
+            "{}",
+            shown("stdout", &collect(second.stdout.take()).await, "")
+        );
+        println!("{:?}", second.ended().await.map(|end| end.stopped));
+        abandon(first).await;
     }
 
     /// Runs many scripts at once: none continues before all have started.

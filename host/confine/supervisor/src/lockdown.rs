@@ -175,7 +175,7 @@ fn restrict(
         sys::put_standard(handle, number).step("connect input and output")?;
     }
     sys::close_handles_on_exec().step("close handles")?;
-    limit(plan)?;
+    limit_resources(plan)?;
     drop_privileges(privileges)?;
     // The supervisor must be able to read the program's usage, and a change of ids makes a process
     // undumpable. No other process exists yet from which this copy of the supervisor would have to be
@@ -187,6 +187,9 @@ fn restrict(
     drop(rules);
     let parent = rustix::process::getppid();
     send_handles(plan, handles.cover.as_ref(), supervisor)?;
+    // This also limits the handles that the user may have in transit, in all processes together. If it applied before, a
+    // program that has sent that many to itself would keep others of the same user from starting.
+    limit(Resource::Nofile, plan.limits.open_files.into())?;
     sys::filter_calls(&plan.filter).step("filter system calls")?;
     verify(plan, parent)?;
     script::check(plan, handles.cover.as_ref().or(handles.script.as_ref()))
@@ -221,7 +224,8 @@ fn send_handles(
     }
 }
 
-fn limit(plan: &Plan) -> Result<(), ConfineError> {
+/// Sets every limit but the one on open files.
+fn limit_resources(plan: &Plan) -> Result<(), ConfineError> {
     let limits = &plan.limits;
     let cpu = limits.time.as_secs().saturating_add(2);
     // The init process counts in its namespace, and is not the program's.
@@ -236,24 +240,25 @@ fn limit(plan: &Plan) -> Result<(), ConfineError> {
         (Resource::Nice, 0),
         (Resource::Sigpending, MAX_PENDING_SIGNALS),
         (Resource::Fsize, limits.file_size),
-        (Resource::Nofile, limits.open_files.into()),
         (Resource::Data, limits.memory),
         // The supervisor enforces the exact limit; this one catches processes that it might miss.
         (Resource::Cpu, cpu),
         (Resource::Nproc, processes),
     ];
-    for (resource, most) in all {
-        // The host's own hard limits cannot be exceeded.
-        let most = getrlimit(resource)
-            .maximum
-            .map_or(most, |own| own.min(most));
-        let limit = Rlimit {
-            current: Some(most),
-            maximum: Some(most),
-        };
-        setrlimit(resource, limit).step(&format!("limit {resource:?}"))?;
-    }
-    Ok(())
+    all.into_iter()
+        .try_for_each(|(resource, most)| limit(resource, most))
+}
+
+fn limit(resource: Resource, most: u64) -> Result<(), ConfineError> {
+    // The host's own hard limits cannot be exceeded.
+    let most = getrlimit(resource)
+        .maximum
+        .map_or(most, |own| own.min(most));
+    let limit = Rlimit {
+        current: Some(most),
+        maximum: Some(most),
+    };
+    setrlimit(resource, limit).step(&format!("limit {resource:?}"))
 }
 
 /// Reduces this process to these capabilities, with no way to gain more.
