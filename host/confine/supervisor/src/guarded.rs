@@ -17,8 +17,9 @@
 //!
 //! A program may create the directories on the way, for other files. But it may also have moved a directory there that
 //! another run has open, and that run could create the path when this one has ended. So after the last process has exited,
-//! each directory that is new on the way is replaced by a fresh one with the same entries. Whoever has the old one open
-//! is left with a directory that was removed.
+//! each directory that is new on the way is replaced by a fresh one, and only when all of them are replaced do their entries
+//! follow: a large directory must not use up the space that the others need. Whoever has the old one open is left with a
+//! directory that was removed.
 //!
 //! Replacing and renaming both need space: a new directory needs an inode, and a new name may need another block in its
 //! parent. A program could fill the disk to prevent them, so an unnamed file (`O_TMPFILE`) reserves space until the
