@@ -1,7 +1,9 @@
 //! What the host and the supervisor both do.
 
+use crate::error::{ConfineError, Step as _};
 use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use rustix::thread::CapabilitySet;
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -51,4 +53,25 @@ pub fn remove_cgroup(path: &Path) {
             _ => return,
         }
     }
+}
+
+/// Drops every capability but these from the bounding set. A process without capabilities cannot gain
+/// any, so nothing is done then.
+pub fn keep_in_bounding_set(kept: CapabilitySet) -> Result<(), ConfineError> {
+    let current = rustix::thread::capabilities(None).step("read the capabilities")?;
+    if current.effective.is_empty() {
+        return Ok(());
+    }
+    for bit in 0..u64::BITS {
+        let one = CapabilitySet::from_bits_retain(1 << bit);
+        if kept.contains(one) {
+            continue;
+        }
+        match rustix::thread::remove_capability_from_bounding_set(one) {
+            // Past the last capability that the kernel knows.
+            Err(Errno::INVAL) => break,
+            removed => removed.step("drop capabilities")?,
+        }
+    }
+    Ok(())
 }

@@ -1,6 +1,8 @@
 //! A plan and its file descriptors, as they travel from the host to the supervisor and on to the init
 //! process.
 
+use crate::error::{ConfineError, Step as _};
+use crate::ids::Ids;
 use crate::sys;
 use skillrun_supervisor::{MAX_MOUNTS, Mount, Plan, send_handles};
 use std::fs::File;
@@ -66,5 +68,30 @@ impl Handles {
         all.push(self.scratch.as_fd());
         all.extend(self.script.iter().chain(&self.program).map(OwnedFd::as_fd));
         send_handles(to, &all)
+    }
+
+    /// Makes the program's user the owner of its input and output pipes, which the host created: it
+    /// may open them again by name, as `/dev/stdout`.
+    pub(crate) fn chown_pipes(
+        &self,
+        ids: &Ids,
+        output: Option<&Output>,
+    ) -> Result<(), ConfineError> {
+        use rustix::fs::{FileType, fchown, fstat};
+        use rustix::process::{Gid, Uid};
+        if !ids.private {
+            return Ok(());
+        }
+        let (user, group) = (Uid::from_raw(ids.outside.0), Gid::from_raw(ids.outside.1));
+        let output = output.map(|output| [&output.stdout, &output.stderr]);
+        for handle in output.into_iter().flatten().chain([&self.stdin]) {
+            let kind = fstat(handle).step("inspect input and output")?.st_mode;
+            // Only pipes belong to this run.
+            if FileType::from_raw_mode(kind).is_fifo() {
+                fchown(handle, Some(user), Some(group))
+                    .step("change the owner of input and output")?;
+            }
+        }
+        Ok(())
     }
 }

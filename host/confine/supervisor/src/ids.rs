@@ -5,12 +5,11 @@
 //! machine. So it gets an id that owns nothing, and its mounts map their owner to that id.
 
 use crate::error::{ConfineError, Step as _};
-use crate::handles::{Handles, Output};
-use crate::sys::{self, Fork, Wait};
+use crate::kernel::{self, Fork, Wait};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::Pid;
 use std::fs;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
 
 /// The first private id. systemd assigns ids below 0x7000_0000 to containers and some from
@@ -23,17 +22,28 @@ const INSIDE_ID: u32 = 1000;
 
 /// A user and a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Ids {
+pub struct Ids {
     /// As the machine sees them.
-    pub(crate) outside: (u32, u32),
+    pub outside: (u32, u32),
     /// As the program sees them.
-    pub(crate) inside: (u32, u32),
+    pub inside: (u32, u32),
     /// Whether they belong to this run alone.
-    pub(crate) private: bool,
+    pub private: bool,
 }
 
 impl Ids {
-    pub(crate) fn choose() -> Result<Self, ConfineError> {
+    /// The ids for the program of this supervisor.
+    pub fn choose() -> Result<Self, ConfineError> {
+        Self::choose_for(std::process::id())
+    }
+
+    /// The ids for the worker processes of every host on this machine. Mounts are made once for many
+    /// workers, so they share one private id. No process has the id 0, so no supervisor's program has it.
+    pub fn of_workers() -> Result<Self, ConfineError> {
+        Self::choose_for(0)
+    }
+
+    fn choose_for(process: u32) -> Result<Self, ConfineError> {
         let user = rustix::process::geteuid().as_raw();
         let group = rustix::process::getegid().as_raw();
         let real = (
@@ -62,7 +72,7 @@ impl Ids {
             map.step("read the available ids")
         };
         let (users, groups) = (map("uid")?, map("gid")?);
-        let own = |map: &str| private_id(map, std::process::id());
+        let own = |map: &str| private_id(map, process);
         match own(&users).zip(own(&groups)) {
             Some(own) => Ok(Self {
                 outside: own,
@@ -82,46 +92,21 @@ impl Ids {
         }
     }
 
-    /// Makes the program's user the owner of its input and output pipes, which the host created: it
-    /// may open them again by name, as `/dev/stdout`.
-    pub(crate) fn chown_pipes(
-        &self,
-        handles: &Handles,
-        output: Option<&Output>,
-    ) -> Result<(), ConfineError> {
-        use rustix::fs::{FileType, fchown, fstat};
-        use rustix::process::{Gid, Uid};
-        if !self.private {
-            return Ok(());
-        }
-        let (user, group) = (Uid::from_raw(self.outside.0), Gid::from_raw(self.outside.1));
-        let output = output.map(|output| [&output.stdout, &output.stderr]);
-        for handle in output.into_iter().flatten().chain([&handles.stdin]) {
-            let kind = fstat(handle).step("inspect input and output")?.st_mode;
-            // Only pipes belong to this run.
-            if FileType::from_raw_mode(kind).is_fifo() {
-                fchown(handle, Some(user), Some(group))
-                    .step("change the owner of input and output")?;
-            }
-        }
-        Ok(())
-    }
-
     /// Lets this process read the usage of the program's processes. Root of a container may lack the
     /// capability to inspect processes of other users. With the program's user as its file system
     /// user it needs no such capability, only all those that the processes have.
-    pub(crate) fn allow_inspection(&self) -> Result<(), ConfineError> {
+    pub fn allow_inspection(&self) -> Result<(), ConfineError> {
         if !self.private {
             return Ok(());
         }
-        sys::set_fs_ids(self.outside.0, self.outside.1);
+        kernel::set_fs_ids(self.outside.0, self.outside.1);
         let mut sets = rustix::thread::capabilities(None).step("read the capabilities")?;
         sets.effective = sets.permitted;
         rustix::thread::set_capabilities(None, sets).step("keep the capabilities")
     }
 
     /// Maps these ids into the user namespace of a process.
-    pub(crate) fn map(&self, process: Pid) -> Result<(), ConfineError> {
+    pub fn map(&self, process: Pid) -> Result<(), ConfineError> {
         let process = process.as_raw_pid();
         let write = |file: &str, text: String| {
             fs::write(format!("/proc/{process}/{file}"), text).step("map ids into the namespace")
@@ -135,20 +120,11 @@ impl Ids {
     }
 }
 
-/// An id that is unused, among those that exist here according to `map`. It is derived from the
+/// An id that is unused, among those that exist here according to `map`. It is derived from a
 /// supervisor's process id. In the full range no two live runs share one; in a container's short
 /// range two may.
 fn private_id(map: &str, process: u32) -> Option<u32> {
-    let extents = map.lines().filter_map(|line| {
-        let mut numbers = line.split_ascii_whitespace().map(str::parse::<u32>);
-        let (first, _, count) = (
-            numbers.next()?.ok()?,
-            numbers.next()?,
-            numbers.next()?.ok()?,
-        );
-        Some((first, count))
-    });
-    let extents: Vec<(u32, u32)> = extents.collect();
+    let extents = extents(map);
     let wanted = FIRST_PRIVATE_ID + process % 0x0100_0000;
     let exists = |&(first, count): &(u32, u32)| wanted >= first && wanted - first < count;
     if extents.iter().any(exists) {
@@ -159,37 +135,88 @@ fn private_id(map: &str, process: u32) -> Option<u32> {
     (count >= MIN_ID_RANGE).then(|| first + count - 1 - process % (count / 2))
 }
 
+/// The ranges of ids that exist here according to `map`: the first, and how many.
+fn extents(map: &str) -> Vec<(u32, u32)> {
+    let extents = map.lines().filter_map(|line| {
+        let mut numbers = line.split_ascii_whitespace().map(str::parse::<u32>);
+        let (first, _, count) = (
+            numbers.next()?.ok()?,
+            numbers.next()?,
+            numbers.next()?.ok()?,
+        );
+        Some((first, count))
+    });
+    extents.collect()
+}
+
+/// What the owners of files become that are not mapped to the program's ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OtherOwners {
+    /// Nobody. Their files can be read with the permissions of others, and not changed in any way.
+    Nobody,
+    /// Themselves. Their files can be used with the permissions of others.
+    Kept,
+}
+
 /// Creates a user namespace that maps the owner of files to the program's ids, to mount them with.
-pub(crate) fn mapping(owner: (u32, u32), ids: &Ids) -> io::Result<OwnedFd> {
-    let (mut wait, mut done) = io::pipe()?;
-    let holder = match sys::fork(libc::CLONE_NEWUSER)? {
+///
+/// The process may have other threads.
+pub fn mapping(owner: (u32, u32), ids: &Ids, others: OtherOwners) -> io::Result<OwnedFd> {
+    let map = |kind: &str, owner, id| -> io::Result<String> {
+        match others {
+            OtherOwners::Nobody => Ok(format!("{owner} {id} 1")),
+            OtherOwners::Kept => {
+                let own = fs::read_to_string(format!("/proc/self/{kind}_map"))?;
+                Ok(map_with_others(&own, owner, id))
+            }
+        }
+    };
+    let users = map("uid", owner.0, ids.outside.0)?;
+    let groups = map("gid", owner.1, ids.outside.1)?;
+    let (wait, mut done) = io::pipe()?;
+    let holder = match kernel::fork(libc::CLONE_NEWUSER)? {
+        // The namespace exists as long as a process is in it or has it open. System calls only.
         Fork::Child => {
             drop(done);
-            // The namespace exists as long as a process is in it or has it open.
-            let _ = wait.read(&mut [0]);
-            std::process::exit(0);
+            let _ = rustix::io::read(&wait, &mut [0]);
+            kernel::exit(0);
         }
         Fork::Parent(holder) => holder,
     };
+    drop(wait);
     let number = holder.as_raw_pid();
     let mapped = (|| {
-        let (user, group) = ids.outside;
-        fs::write(
-            format!("/proc/{number}/uid_map"),
-            format!("{} {user} 1", owner.0),
-        )?;
-        fs::write(
-            format!("/proc/{number}/gid_map"),
-            format!("{} {group} 1", owner.1),
-        )?;
+        fs::write(format!("/proc/{number}/uid_map"), users)?;
+        fs::write(format!("/proc/{number}/gid_map"), groups)?;
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         let namespace = rustix::fs::open(format!("/proc/{number}/ns/user"), flags, Mode::empty())?;
         Ok(namespace)
     })();
     let _ = done.write_all(&[1]);
     drop(done);
-    let _ = sys::wait(number, Wait::Block);
+    let _ = kernel::wait(number, Wait::Block);
     mapped
+}
+
+/// A map of every id that exists here according to `own`: `owner` to `id`, all others to themselves.
+fn map_with_others(own: &str, owner: u32, id: u32) -> String {
+    let mut lines = format!("{owner} {id} 1\n");
+    for (first, count) in extents(own) {
+        let end = u64::from(first) + u64::from(count);
+        let mut apart = [u64::from(owner), u64::from(id)];
+        apart.sort_unstable();
+        let mut next = u64::from(first);
+        for until in apart.into_iter().chain([end]) {
+            if until < next || until > end {
+                continue;
+            }
+            if until > next {
+                lines += &format!("{next} {next} {}\n", until - next);
+            }
+            next = until + 1;
+        }
+    }
+    lines
 }
 
 #[cfg(test)]
@@ -214,5 +241,20 @@ mod tests {
             let id = private_id(all, process).unwrap();
             assert!(id > 2_000_200_000 && id < 0x7ffe_0000, "{id}");
         }
+    }
+
+    #[test]
+    fn other_owners_are_kept_without_the_owner_and_the_private_id() {
+        let all = "0 0 4294967295\n";
+        assert_eq!(
+            map_with_others(all, 1000, 5000),
+            "1000 5000 1\n0 0 1000\n1001 1001 3999\n5001 5001 4294962294\n"
+        );
+        assert_eq!(map_with_others(all, 0, 1), "0 1 1\n2 2 4294967293\n");
+        // A container's ranges, one of which has neither id.
+        assert_eq!(
+            map_with_others("0 100000 10\n20 7 5\n", 9, 3),
+            "9 3 1\n0 0 3\n4 4 5\n20 20 5\n"
+        );
     }
 }

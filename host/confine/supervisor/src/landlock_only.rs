@@ -55,7 +55,7 @@ pub(crate) fn run(
 ) -> Result<End, ConfineError> {
     let ids = Ids::choose()?;
     refuse_unsupported(plan, &handles, &ids)?;
-    ids.chown_pipes(&handles, output.as_ref())?;
+    handles.chown_pipes(&ids, output.as_ref())?;
     let mut plan = plan.clone();
     if supervisor.cgroup.is_none() {
         plan.use_filter_without_cgroup();

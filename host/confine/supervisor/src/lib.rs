@@ -1,4 +1,5 @@
-//! The messages between a host and the supervisor of one confined program.
+//! The messages between a host and the supervisor of one confined program, and what both do to confine
+//! a process.
 //!
 //! Both sides are built from this crate, so they cannot disagree. Paths and arguments are bytes:
 //! nothing here assumes that they are text.
@@ -10,12 +11,18 @@
 #[cfg(target_os = "linux")]
 mod common;
 #[cfg(target_os = "linux")]
+pub mod error;
+#[cfg(target_os = "linux")]
 mod guarded;
+#[cfg(target_os = "linux")]
+pub mod ids;
+#[cfg(target_os = "linux")]
+pub mod kernel;
 mod plan;
 mod report;
 
 #[cfg(target_os = "linux")]
-pub use common::{remove_cgroup, send_handles};
+pub use common::{keep_in_bounding_set, remove_cgroup, send_handles};
 #[cfg(target_os = "linux")]
 pub use guarded::GuardedPaths;
 pub use plan::{Backend, Guarded, Limits, Mount, Plan, Scratch, Script};

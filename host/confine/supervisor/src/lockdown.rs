@@ -11,7 +11,6 @@ use landlock::{
     Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, RulesetStatus, Scope,
 };
 use rustix::fs::{Mode, OFlags, fstat};
-use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, Gid, Resource, Rlimit, Signal, Uid, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 use skillrun_supervisor::{Backend, Plan};
@@ -267,7 +266,7 @@ pub(crate) fn drop_privileges(privileges: Privileges) -> Result<(), ConfineError
         Privileges::None => CapabilitySet::empty(),
         Privileges::FileAccess { .. } => CapabilitySet::DAC_OVERRIDE,
     };
-    drop_from_bounding_set(kept)?;
+    skillrun_supervisor::keep_in_bounding_set(kept)?;
     if let Privileges::FileAccess { user, group } = privileges {
         let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
         rustix::thread::set_thread_groups(&[]).step("leave all groups")?;
@@ -287,27 +286,6 @@ pub(crate) fn drop_privileges(privileges: Privileges) -> Result<(), ConfineError
     if !kept.is_empty() {
         rustix::thread::configure_capability_in_ambient_set(kept, true)
             .step("keep the file access capability")?;
-    }
-    Ok(())
-}
-
-/// Drops every other capability from the bounding set. A process without capabilities cannot gain
-/// any, so nothing is done then.
-fn drop_from_bounding_set(kept: CapabilitySet) -> Result<(), ConfineError> {
-    let current = rustix::thread::capabilities(None).step("read the capabilities")?;
-    if current.effective.is_empty() {
-        return Ok(());
-    }
-    for bit in 0..u64::BITS {
-        let one = CapabilitySet::from_bits_retain(1 << bit);
-        if kept.contains(one) {
-            continue;
-        }
-        match rustix::thread::remove_capability_from_bounding_set(one) {
-            // Past the last capability that the kernel knows.
-            Err(Errno::INVAL) => break,
-            removed => removed.step("drop capabilities")?,
-        }
     }
     Ok(())
 }

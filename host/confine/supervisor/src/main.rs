@@ -14,11 +14,7 @@ mod cgroup;
 #[cfg(target_os = "linux")]
 mod disk_writes;
 #[cfg(target_os = "linux")]
-mod error;
-#[cfg(target_os = "linux")]
 mod handles;
-#[cfg(target_os = "linux")]
-mod ids;
 #[cfg(target_os = "linux")]
 mod inotify;
 #[cfg(target_os = "linux")]
@@ -49,6 +45,9 @@ mod tree;
 mod walk;
 #[cfg(target_os = "linux")]
 mod watch;
+
+#[cfg(target_os = "linux")]
+use skillrun_supervisor::{error, ids};
 
 fn main() {
     #[cfg(target_os = "linux")]

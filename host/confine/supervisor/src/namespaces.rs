@@ -31,7 +31,7 @@ pub(crate) fn run(
         None => Sandbox::create(config, output, supervisor.cgroup.is_some())?,
     };
     let ids = *sandbox.ids();
-    ids.chown_pipes(&handles, output.as_ref())?;
+    handles.chown_pipes(&ids, output.as_ref())?;
     if !plan.is_probe() {
         *output = None;
     }

@@ -2,7 +2,7 @@
 //! directories, the granted mounts and a few devices are mounted, and nothing else.
 
 use crate::error::{ConfineError, Step as _};
-use crate::ids::{self, Ids};
+use crate::ids::{self, Ids, OtherOwners};
 use crate::lockdown::{Access, Rule};
 use crate::script;
 use crate::sys::{self, attr};
@@ -66,7 +66,7 @@ fn mount_copy(
     let copy = copy(handle, machine).step_on("mount", &mount.at)?;
     if ids.private {
         let owner = rustix::fs::fstat(handle).step_on("inspect", &mount.at)?;
-        let mapped = ids::mapping((owner.st_uid, owner.st_gid), ids)
+        let mapped = ids::mapping((owner.st_uid, owner.st_gid), ids, OtherOwners::Nobody)
             .and_then(|mapping| sys::map_ids(copy.as_fd(), mapping.as_fd()));
         // Reading works with the permissions of others; writes by another user would fail, so a
         // writable mount needs the mapping.

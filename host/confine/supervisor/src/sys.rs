@@ -4,128 +4,14 @@
 
 #![expect(unsafe_code, reason = "each block says why it is sound")]
 
-use rustix::process::Pid;
+pub(crate) use skillrun_supervisor::kernel::*;
+
 use std::ffi::{CStr, CString};
 use std::io;
-use std::mem::{size_of, zeroed};
+use std::mem::zeroed;
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
-use std::time::Duration;
 
-/// Which side of a fork this is.
-pub(crate) enum Fork {
-    Child,
-    Parent(Pid),
-}
-
-/// Forks, into new namespaces if `flags` name any.
-pub(crate) fn fork(flags: libc::c_int) -> io::Result<Fork> {
-    let flags = u64::from((flags | libc::SIGCHLD).cast_unsigned());
-    // SAFETY: without CLONE_VM and with no stack of its own the child is a copy of this process, as
-    // after fork(2). There is one thread, so no lock is held by another that the copy lacks.
-    let pid = unsafe { libc::syscall(libc::SYS_clone, flags, 0u64, 0u64, 0u64, 0u64) };
-    if pid < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
-    Ok(pid.map_or(Fork::Child, Fork::Parent))
-}
-
-/// The wait status and usage of a child that exited.
-pub(crate) struct Waited {
-    pub(crate) pid: i32,
-    pub(crate) status: i32,
-    pub(crate) cpu: Duration,
-    pub(crate) peak: u64,
-}
-
-/// Whether to block until a child exits.
-#[derive(PartialEq, Eq)]
-pub(crate) enum Wait {
-    Block,
-    Poll,
-}
-
-/// Reaps `pid`, or any child if it is -1. Returns `None` if nothing has exited yet.
-pub(crate) fn wait(pid: i32, how: Wait) -> io::Result<Option<Waited>> {
-    let options = if how == Wait::Poll { libc::WNOHANG } else { 0 };
-    let mut status = 0;
-    // SAFETY: all-zero bytes are a valid rusage, which consists of integers.
-    let mut usage: libc::rusage = unsafe { zeroed() };
-    loop {
-        // SAFETY: both pointers are to live values of the right types that nothing else refers to.
-        let ended = unsafe { libc::wait4(pid, &raw mut status, options, &raw mut usage) };
-        match ended {
-            0 => return Ok(None),
-            -1 => {
-                let error = io::Error::last_os_error();
-                if error.kind() != io::ErrorKind::Interrupted {
-                    return Err(error);
-                }
-            }
-            pid => {
-                return Ok(Some(Waited {
-                    pid,
-                    status,
-                    cpu: time(usage.ru_utime) + time(usage.ru_stime),
-                    peak: u64::try_from(usage.ru_maxrss).unwrap_or(0) * 1024,
-                }));
-            }
-        }
-    }
-}
-
-fn time(time: libc::timeval) -> Duration {
-    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
-    Duration::from_secs(seconds) + Duration::from_micros(u64::try_from(time.tv_usec).unwrap_or(0))
-}
-
-/// Mount attributes.
-pub(crate) mod attr {
-    pub(crate) const RDONLY: u64 = libc::MOUNT_ATTR_RDONLY;
-    pub(crate) const NOSUID: u64 = libc::MOUNT_ATTR_NOSUID;
-    pub(crate) const NODEV: u64 = libc::MOUNT_ATTR_NODEV;
-}
-
-/// Sets attributes of a mount and, if `below`, of all mounts inside it.
-pub(crate) fn set_mount(mount: BorrowedFd<'_>, attributes: u64, below: bool) -> io::Result<()> {
-    change_mount(mount, attributes, 0, below)
-}
-
-/// Maps the ids of a mount as the user namespace `ids` does.
-pub(crate) fn map_ids(mount: BorrowedFd<'_>, ids: BorrowedFd<'_>) -> io::Result<()> {
-    let ids = u64::try_from(ids.as_raw_fd()).unwrap_or(u64::MAX);
-    change_mount(mount, libc::MOUNT_ATTR_IDMAP, ids, true)
-}
-
-fn change_mount(mount: BorrowedFd<'_>, set: u64, ids: u64, below: bool) -> io::Result<()> {
-    let attributes = libc::mount_attr {
-        attr_set: set,
-        attr_clr: 0,
-        // Later mounts elsewhere do not propagate here.
-        propagation: libc::MS_PRIVATE,
-        userns_fd: ids,
-    };
-    let recursive = if below { libc::AT_RECURSIVE } else { 0 };
-    // SAFETY: the path is a valid string, and the structure is live and as large as is said.
-    let done = unsafe {
-        libc::syscall(
-            libc::SYS_mount_setattr,
-            mount.as_raw_fd(),
-            c"".as_ptr(),
-            libc::AT_EMPTY_PATH | recursive,
-            &raw const attributes,
-            size_of::<libc::mount_attr>(),
-        )
-    };
-    checked(done)
-}
-
-/// Installs a seccomp filter for this process and everything that it starts.
-pub(crate) fn filter_calls(program: &[u8]) -> io::Result<()> {
-    install_filter(program, 0).map(drop)
-}
-
-/// The same for a filter that reports calls. Each reported call waits for an answer through the
+/// Installs a seccomp filter that reports calls. Each reported call waits for an answer through the
 /// returned handle.
 pub(crate) fn report_calls(program: &[u8]) -> io::Result<OwnedFd> {
     let plain = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
@@ -139,35 +25,6 @@ pub(crate) fn report_calls(program: &[u8]) -> io::Result<OwnedFd> {
     let handle = i32::try_from(handle?).map_err(io::Error::other)?;
     // SAFETY: the kernel made this handle for this call, and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(handle) })
-}
-
-fn install_filter(program: &[u8], flags: libc::c_ulong) -> io::Result<i64> {
-    let count = program.len() / size_of::<libc::sock_filter>();
-    let mut filter: Vec<libc::sock_filter> = Vec::with_capacity(count);
-    for code in program.chunks_exact(size_of::<libc::sock_filter>()) {
-        filter.push(libc::sock_filter {
-            code: u16::from_ne_bytes([code[0], code[1]]),
-            jt: code[2],
-            jf: code[3],
-            k: u32::from_ne_bytes([code[4], code[5], code[6], code[7]]),
-        });
-    }
-    let program = libc::sock_fprog {
-        len: u16::try_from(filter.len()).map_err(|_| io::ErrorKind::InvalidInput)?,
-        filter: filter.as_mut_ptr(),
-    };
-    // SAFETY: the program points to as many instructions as it says, which live until the call
-    // returns; the kernel copies them and checks that they are a valid filter.
-    let done = unsafe {
-        libc::syscall(
-            libc::SYS_seccomp,
-            libc::SECCOMP_SET_MODE_FILTER,
-            flags,
-            &raw const program,
-        )
-    };
-    checked(done)?;
-    Ok(done)
 }
 
 /// A call that opens a file or creates a socket, and waits for an answer.
@@ -328,20 +185,6 @@ pub(crate) fn execute(
     io::Error::last_os_error()
 }
 
-/// The kernel's Landlock version; 0 if Landlock is not enabled.
-pub(crate) fn landlock_version() -> i32 {
-    // SAFETY: with this flag the call takes no structure and only returns its version.
-    let version = unsafe {
-        libc::syscall(
-            libc::SYS_landlock_create_ruleset,
-            std::ptr::null::<u8>(),
-            0usize,
-            1u32,
-        )
-    };
-    i32::try_from(version).unwrap_or(0).max(0)
-}
-
 /// Closes handles that the host left open by mistake, before this program has opened any.
 pub(crate) fn close_inherited() {
     // SAFETY: called first of all, so no value of this program owns any of these handles.
@@ -360,21 +203,6 @@ pub(crate) fn close_handles_on_exec() -> io::Result<()> {
         )
     };
     checked(done)
-}
-
-/// Unblocks every signal and restores its default action.
-pub(crate) fn reset_signals() {
-    // SAFETY: all-zero bytes are a valid set, the pointers are to a live set, and there is one thread.
-    unsafe {
-        let mut set: libc::sigset_t = zeroed();
-        libc::sigemptyset(&raw mut set);
-        libc::sigprocmask(libc::SIG_SETMASK, &raw const set, std::ptr::null_mut());
-    }
-    for signal in 1..=libc::SIGRTMAX() {
-        // SAFETY: the default action runs no code of this process. The call fails for the two signals
-        // that cannot be changed, which then do what they always do.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
-    }
 }
 
 /// Blocks the signals that ask a process to terminate, and SIGCHLD, which is read from a signalfd.
@@ -468,27 +296,6 @@ pub(crate) fn can_create_socket() -> bool {
 pub(crate) fn can_make_user_namespace() -> bool {
     // SAFETY: the call takes a number; if it works, this process is about to end.
     unsafe { libc::unshare(libc::CLONE_NEWUSER) == 0 }
-}
-
-/// Makes the kernel kill this process and what it starts before the supervisor when memory runs out.
-pub(crate) fn prefer_oom_kill() -> io::Result<()> {
-    std::fs::write("/proc/self/oom_score_adj", "1000")
-}
-
-/// The seccomp mode of this process; 2 means that a filter is installed.
-pub(crate) fn seccomp_mode() -> i32 {
-    // SAFETY: the call takes numbers only and returns a number.
-    unsafe { libc::prctl(libc::PR_GET_SECCOMP, 0, 0, 0, 0) }
-}
-
-/// Sets the user and group with which this process accesses files and inspects other processes.
-pub(crate) fn set_fs_ids(user: u32, group: u32) {
-    // SAFETY: the calls take numbers only, and there is one thread. They report no
-    // failure; a later access fails instead.
-    unsafe {
-        libc::setfsgid(group);
-        libc::setfsuid(user);
-    }
 }
 
 /// A path or name as a C string.
