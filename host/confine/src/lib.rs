@@ -73,6 +73,8 @@ mod linux;
 mod other;
 #[cfg(target_os = "linux")]
 mod supervisor;
+#[cfg(target_os = "linux")]
+pub mod wall;
 
 pub use job::{Handle, Job, Mount, MountKind, Scratch, Script};
 #[cfg(target_os = "linux")]

@@ -369,7 +369,7 @@ fn plan(backend: Backend, job: Job) -> Result<(Plan, Vec<OwnedFd>, GuardedPaths)
             copy.map_err(|error| invalid("copy the script", error.to_string()))?
                 .into(),
         );
-        Ok(skillrun_supervisor::Script {
+        Ok::<_, ConfineError>(skillrun_supervisor::Script {
             paths: script.paths.iter().map(|path| bytes(path)).collect(),
             filter: reported(network),
         })

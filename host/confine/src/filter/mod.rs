@@ -6,6 +6,7 @@ macro_rules! calls {
         &[$((stringify!($call), libc::$call)),*]
     };
 }
+pub(crate) use calls;
 
 mod program;
 mod table;
@@ -29,7 +30,7 @@ pub(crate) struct Entry {
     otherwise: i32,
 }
 
-type Call = (&'static str, i64);
+pub(crate) type Call = (&'static str, i64);
 
 /// The programs that an entry applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +69,7 @@ pub(crate) enum Memory {
 
 /// A test on the argument with this index.
 #[derive(Debug)]
-pub(crate) struct Test(u8, Is);
+pub(crate) struct Test(pub(crate) u8, pub(crate) Is);
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Is {
@@ -83,7 +84,7 @@ pub(crate) enum Is {
 }
 
 impl Entry {
-    const fn new(why: &'static str) -> Self {
+    pub(crate) const fn new(why: &'static str) -> Self {
         Self {
             why,
             at: Where::All,
@@ -94,12 +95,12 @@ impl Entry {
         }
     }
 
-    const fn calls(self, calls: &'static [Call]) -> Self {
+    pub(crate) const fn calls(self, calls: &'static [Call]) -> Self {
         Self { calls, ..self }
     }
 
     /// More calls, whose numbers libc lacks on some targets.
-    const fn numbered(self, extra: &'static [Call]) -> Self {
+    pub(crate) const fn numbered(self, extra: &'static [Call]) -> Self {
         Self { extra, ..self }
     }
 
@@ -107,11 +108,11 @@ impl Entry {
         Self { at, ..self }
     }
 
-    const fn when(self, when: &'static [&'static [Test]]) -> Self {
+    pub(crate) const fn when(self, when: &'static [&'static [Test]]) -> Self {
         Self { when, ..self }
     }
 
-    const fn otherwise(self, otherwise: i32) -> Self {
+    pub(crate) const fn otherwise(self, otherwise: i32) -> Self {
         Self { otherwise, ..self }
     }
 
@@ -134,6 +135,11 @@ impl Entry {
 
     fn all_calls(&self) -> impl Iterator<Item = &Call> {
         self.calls.iter().chain(self.extra)
+    }
+
+    /// The error for calls that are always refused.
+    fn refusal(&self) -> Answer {
+        Answer::Errno(self.otherwise)
     }
 
     fn answer(&self) -> Answer {
@@ -159,6 +165,28 @@ pub(crate) fn reported(network: Network) -> Vec<u8> {
 pub(crate) fn filter(backend: Backend, network: Network, memory: Memory) -> Vec<u8> {
     let program = compile(&answers(backend, network, memory), libc::ENOSYS);
     program.iter().flat_map(Instruction::bytes).collect()
+}
+
+/// The filter for a process with a table of its own. Calls of `fatal` kill the process, those of
+/// `refused` and `allowed` get the errors that their entries name, and all others ENOSYS.
+pub(crate) fn filter_for(allowed: &[Entry], refused: &[Entry], fatal: &[Entry]) -> Vec<u8> {
+    let program = compile(&answers_for(allowed, refused, fatal), libc::ENOSYS);
+    program.iter().flat_map(Instruction::bytes).collect()
+}
+
+fn answers_for(allowed: &[Entry], refused: &[Entry], fatal: &[Entry]) -> BTreeMap<u32, Answer> {
+    let mut answers = BTreeMap::new();
+    let mut add = |entries: &[Entry], answer: &dyn Fn(&Entry) -> Answer| {
+        for entry in entries {
+            for (_, number) in entry.all_calls() {
+                answers.insert(u32::try_from(*number).unwrap_or(u32::MAX), answer(entry));
+            }
+        }
+    };
+    add(allowed, &Entry::answer);
+    add(refused, &Entry::refusal);
+    add(fatal, &|_| Answer::Kill);
+    answers
 }
 
 fn answers(backend: Backend, network: Network, memory: Memory) -> BTreeMap<u32, Answer> {
@@ -304,6 +332,7 @@ mod tests {
                 let expected = match answers.get(&number) {
                     Some(Answer::Allow) => libc::SECCOMP_RET_ALLOW,
                     Some(Answer::Errno(errno)) => error(*errno),
+                    Some(Answer::Kill) => libc::SECCOMP_RET_KILL_PROCESS,
                     Some(Answer::If(..)) => continue,
                     None => error(libc::ENOSYS),
                 };

@@ -14,6 +14,8 @@ pub(super) enum Answer {
     Allow,
     /// This error.
     Errno(i32),
+    /// The end of the process.
+    Kill,
     /// Allow if all tests of one of the lists pass, otherwise this error.
     If(&'static [&'static [Test]], i32),
 }
@@ -145,6 +147,7 @@ fn leaf(answer: Answer) -> Vec<Instruction> {
     match answer {
         Answer::Allow => vec![allow],
         Answer::Errno(errno) => vec![error(errno)],
+        Answer::Kill => vec![plain(RETURN, libc::SECCOMP_RET_KILL_PROCESS)],
         Answer::If(lists, errno) => {
             let mut code = Vec::new();
             for tests in lists {

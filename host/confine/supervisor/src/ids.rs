@@ -105,6 +105,26 @@ impl Ids {
         rustix::thread::set_capabilities(None, sets).step("keep the capabilities")
     }
 
+    /// Makes them the ids of this process, which is inside a user namespace that they are mapped into.
+    /// It keeps its capabilities there. Makes system calls only.
+    pub fn take(&self) -> rustix::io::Result<()> {
+        use rustix::process::{Gid, Uid};
+        use rustix::thread::{CapabilitySet, CapabilitySets};
+        let (user, group) = self.inside;
+        let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
+        rustix::thread::set_thread_groups(&[])?;
+        rustix::thread::set_thread_res_gid(group, group, group)?;
+        rustix::thread::set_keep_capabilities(true)?;
+        rustix::thread::set_thread_res_uid(user, user, user)?;
+        let all = rustix::thread::capabilities(None)?;
+        let again = CapabilitySets {
+            effective: all.permitted,
+            permitted: all.permitted,
+            inheritable: CapabilitySet::empty(),
+        };
+        rustix::thread::set_capabilities(None, again)
+    }
+
     /// Maps these ids into the user namespace of a process.
     pub fn map(&self, process: Pid) -> Result<(), ConfineError> {
         let process = process.as_raw_pid();

@@ -5,7 +5,7 @@
 use rustix::process::Pid;
 use std::io;
 use std::mem::{size_of, zeroed};
-use std::os::fd::{AsRawFd as _, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd};
 use std::time::Duration;
 
 /// Which side of a fork this is.
@@ -217,6 +217,14 @@ pub fn close_others(kept: &[BorrowedFd<'_>]) -> io::Result<()> {
 pub fn unshare(flags: libc::c_int) -> io::Result<()> {
     // SAFETY: the call takes a number; no flag that concerns handles or memory is ever passed.
     checked(unsafe { libc::unshare(flags) }.into())
+}
+
+/// Makes `handle` the standard handle `number`.
+pub fn put_standard(handle: impl AsFd, number: i32) -> io::Result<()> {
+    // SAFETY: the three standard handles are owned by no value of this program, so replacing one
+    // closes nothing that is still referred to.
+    let done = unsafe { libc::dup2(handle.as_fd().as_raw_fd(), number) };
+    checked(i64::from(done))
 }
 
 /// Unblocks every signal and restores its default action.

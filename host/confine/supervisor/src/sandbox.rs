@@ -16,7 +16,6 @@ use crate::sys::{self, Fork, Wait, Waited};
 use crate::tree;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{DumpableBehavior, Pid, Signal};
-use rustix::thread::{CapabilitySet, CapabilitySets};
 use skillrun_supervisor::{Mount, Plan, SYSTEM};
 use std::ffi::OsStr;
 use std::fs::File;
@@ -208,7 +207,7 @@ impl Init {
         sys::prefer_oom_kill().step("raise its OOM score")?;
         self.io_counters = File::open("/proc/self/io").ok();
         if self.ids.private {
-            self.take_ids()?;
+            self.ids.take().step("take the private user")?;
         }
         // A change of ids clears the death signal, and the supervisor may have died in between.
         die_with_supervisor()?;
@@ -269,23 +268,6 @@ impl Init {
                 reported = written;
             }
         }
-    }
-
-    fn take_ids(&self) -> Result<(), ConfineError> {
-        use rustix::process::{Gid, Uid};
-        let (user, group) = self.ids.inside;
-        let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
-        rustix::thread::set_thread_groups(&[]).step("leave all groups")?;
-        rustix::thread::set_thread_res_gid(group, group, group).step("take the private group")?;
-        rustix::thread::set_keep_capabilities(true).step("keep the capabilities inside")?;
-        rustix::thread::set_thread_res_uid(user, user, user).step("take the private user")?;
-        let all = rustix::thread::capabilities(None).step("keep the capabilities inside")?;
-        let again = CapabilitySets {
-            effective: all.permitted,
-            permitted: all.permitted,
-            inheritable: CapabilitySet::empty(),
-        };
-        rustix::thread::set_capabilities(None, again).step("keep the capabilities inside")
     }
 
     fn become_program(self, plan: &Plan, handles: &Handles, socket: &UnixStream) -> ! {

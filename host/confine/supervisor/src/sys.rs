@@ -272,14 +272,6 @@ pub(crate) fn take_standard() -> io::Result<[OwnedFd; 3]> {
     Ok([take(0)?, take(1)?, take(2)?])
 }
 
-/// Makes `handle` the standard handle `number`.
-pub(crate) fn put_standard(handle: impl AsFd, number: i32) -> io::Result<()> {
-    // SAFETY: the three standard handles are owned by no value of this program, so replacing one
-    // closes nothing that is still referred to.
-    let done = unsafe { libc::dup2(handle.as_fd().as_raw_fd(), number) };
-    checked(i64::from(done))
-}
-
 /// Tries to create a network socket; returns whether that worked.
 pub(crate) fn can_create_socket() -> bool {
     // SAFETY: the call takes three numbers; a handle that it returns is closed again at once.

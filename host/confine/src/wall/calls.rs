@@ -1,0 +1,323 @@
+//! The system calls that a worker may make, and those of its watcher.
+//!
+//! A call that no table lists fails with ENOSYS: it may be one that a later C library tries first. What
+//! libraries try and survive fails with an error that they understand ([`REFUSED`]). What only an
+//! attacker calls ends the worker ([`FATAL`]), which is then replaced: it must not get a second attempt.
+//!
+//! Paths are not tested, because a worker's root is empty: without a handle there is nothing to name.
+
+use crate::filter::{Entry, Is, Test, calls, filter_for};
+use rustix::process::Pid;
+
+/// Flags with which a C library starts a thread: `glibc`, and `musl`, which sets an obsolete flag too.
+const THREAD: u32 = (libc::CLONE_VM
+    | libc::CLONE_FS
+    | libc::CLONE_FILES
+    | libc::CLONE_SIGHAND
+    | libc::CLONE_THREAD
+    | libc::CLONE_SYSVSEM
+    | libc::CLONE_SETTLS
+    | libc::CLONE_PARENT_SETTID
+    | libc::CLONE_CHILD_CLEARTID) as u32;
+const THREAD_OF_MUSL: u32 = THREAD | libc::CLONE_DETACHED as u32;
+/// The first process of its namespace, which is what the worker is.
+const OWN_PROCESS: u32 = 1;
+/// Which pages of a mapping were written.
+const PAGEMAP_SCAN: u32 = 0xc060_6610;
+
+pub(super) const ALLOWED: &[Entry] = &[
+    Entry::new("requests, answers and events on the sockets that it has").calls(calls![
+        SYS_recvmsg, SYS_sendmsg, SYS_recvfrom, SYS_shutdown, SYS_getsockopt, SYS_epoll_create1,
+        SYS_epoll_ctl, SYS_epoll_pwait, SYS_eventfd2, SYS_ppoll
+    ])
+    .numbered(&[("epoll_pwait2", 441)]),
+    Entry::new("the same for plain writes, but to no other address")
+        .calls(calls![SYS_sendto])
+        .when(&[&[Test(4, Is::Null)]])
+        .otherwise(libc::EPERM),
+    Entry::new("read and write open files").calls(calls![
+        SYS_read, SYS_write, SYS_pread64, SYS_pwrite64, SYS_readv, SYS_writev, SYS_preadv,
+        SYS_pwritev, SYS_preadv2, SYS_pwritev2, SYS_lseek, SYS_close, SYS_close_range, SYS_fsync,
+        SYS_fdatasync, SYS_sync_file_range, SYS_ftruncate, SYS_fadvise64
+    ]),
+    Entry::new(
+        "files beneath handles. The mode of `openat2` is in memory, where no filter sees it, so set-user-id \
+         files can be created, but only empty ones: the kernel clears the bit at every write of a process \
+         without capabilities, and no mode can be changed",
+    )
+    .calls(calls![
+        SYS_openat, SYS_openat2, SYS_newfstatat, SYS_fstat, SYS_statx, SYS_faccessat, SYS_faccessat2,
+        SYS_readlinkat, SYS_getdents64, SYS_mkdirat, SYS_unlinkat, SYS_renameat2, SYS_linkat,
+        SYS_symlinkat, SYS_utimensat, SYS_fstatfs, SYS_getcwd
+    ]),
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    Entry::new("an older form of renaming").calls(calls![SYS_renameat]),
+    #[cfg(target_arch = "x86_64")]
+    Entry::new("older forms by which the C library reads files by name, of which only `/proc/self/fd` exists")
+        .calls(calls![SYS_open, SYS_stat, SYS_lstat, SYS_access, SYS_readlink]),
+    Entry::new("duplicate handles, and make memory files that nobody can change").calls(calls![SYS_fcntl]).when(&[
+        &[Test(1, Is::Equal(libc::F_DUPFD as u32))],
+        &[Test(1, Is::Equal(libc::F_DUPFD_CLOEXEC as u32))],
+        &[Test(1, Is::Equal(libc::F_GETFD as u32))],
+        &[Test(1, Is::Equal(libc::F_SETFD as u32))],
+        &[Test(1, Is::Equal(libc::F_GETFL as u32))],
+        &[Test(1, Is::Equal(libc::F_SETFL as u32))],
+        &[Test(1, Is::Equal(libc::F_GET_SEALS as u32))],
+        &[Test(1, Is::Equal(libc::F_ADD_SEALS as u32))],
+    ])
+    .otherwise(libc::EPERM),
+    Entry::new("memory of the engine: its pool, its stacks, compiled guests and their images").calls(calls![
+        SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise, SYS_brk, SYS_memfd_create,
+        SYS_membarrier
+    ]),
+    Entry::new("which pages a guest has written, and non-blocking sockets")
+        .calls(calls![SYS_ioctl])
+        .when(&[
+            &[Test(1, Is::Equal(PAGEMAP_SCAN))],
+            &[Test(1, Is::Equal(libc::FIONBIO as u32))],
+        ])
+        .otherwise(libc::ENOTTY),
+    Entry::new("start threads, as the C library does; no processes")
+        .calls(calls![SYS_clone])
+        .when(&[&[Test(0, Is::Equal(THREAD))], &[Test(0, Is::Equal(THREAD_OF_MUSL))]])
+        .otherwise(libc::EPERM),
+    Entry::new("manage threads").calls(calls![
+        SYS_futex, SYS_set_robust_list, SYS_get_robust_list, SYS_rseq, SYS_set_tid_address, SYS_gettid,
+        SYS_sched_yield, SYS_sched_getaffinity, SYS_exit, SYS_exit_group, SYS_restart_syscall
+    ]),
+    Entry::new("names of threads and of memory")
+        .calls(calls![SYS_prctl])
+        .when(&[
+            &[Test(0, Is::Equal(libc::PR_SET_NAME as u32))],
+            &[Test(0, Is::Equal(libc::PR_SET_VMA as u32))],
+        ])
+        .otherwise(libc::EINVAL),
+    Entry::new("signals of the engine, for traps in guests").calls(calls![
+        SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_sigaltstack
+    ]),
+    Entry::new("signals to a thread of its own, by which `abort` ends the process")
+        .calls(calls![SYS_tgkill])
+        .when(&[&[Test(0, Is::Equal(OWN_PROCESS))]])
+        .otherwise(libc::EPERM),
+    Entry::new("time and random numbers").calls(calls![
+        SYS_clock_gettime, SYS_clock_getres, SYS_clock_nanosleep, SYS_nanosleep, SYS_gettimeofday,
+        SYS_getrandom
+    ]),
+    Entry::new("read its own ids, usage and machine").calls(calls![
+        SYS_getpid, SYS_getppid, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_getrusage,
+        SYS_getcpu, SYS_uname, SYS_sysinfo, SYS_getpriority
+    ]),
+    Entry::new("lower the priority of a thread whose run takes long")
+        .calls(calls![SYS_setpriority])
+        .when(&[&[Test(0, Is::Equal(libc::PRIO_PROCESS)), Test(1, Is::Equal(0))]])
+        .otherwise(libc::EPERM),
+    Entry::new("read its own limits")
+        .calls(calls![SYS_prlimit64])
+        .when(&[&[Test(0, Is::Equal(0)), Test(2, Is::Null)]])
+        .otherwise(libc::EPERM),
+    #[cfg(target_arch = "x86_64")]
+    Entry::new("older forms of the calls above").calls(calls![
+        SYS_epoll_wait, SYS_poll, SYS_time, SYS_getrlimit
+    ]),
+];
+
+/// Calls that fail with an error, because libraries try them and go on without.
+pub(super) const REFUSED: &[Entry] = &[
+    Entry::new("sockets: the C library asks services for names, and logs")
+        .calls(calls![
+            SYS_socket,
+            SYS_socketpair,
+            SYS_connect,
+            SYS_bind,
+            SYS_listen,
+            SYS_accept4,
+            SYS_setsockopt,
+            SYS_sendmmsg
+        ])
+        .otherwise(libc::EPERM),
+    #[cfg(target_arch = "x86_64")]
+    Entry::new("an older form of accepting a connection")
+        .calls(calls![SYS_accept])
+        .otherwise(libc::EPERM),
+    Entry::new(
+        "change mode, owner or attributes of files: no guest can, and copying libraries try",
+    )
+    .calls(calls![
+        SYS_fchmod,
+        SYS_fchmodat,
+        SYS_fchown,
+        SYS_fchownat,
+        SYS_fsetxattr,
+        SYS_setxattr,
+        SYS_lsetxattr,
+        SYS_fremovexattr,
+        SYS_removexattr,
+        SYS_lremovexattr
+    ])
+    .numbered(&[("fchmodat2", 452)])
+    .otherwise(libc::EPERM),
+    #[cfg(target_arch = "x86_64")]
+    Entry::new("the same in its older forms")
+        .calls(calls![
+            SYS_chmod,
+            SYS_chown,
+            SYS_lchown,
+            SYS_utime,
+            SYS_utimes,
+            SYS_futimesat
+        ])
+        .otherwise(libc::EPERM),
+    Entry::new(
+        "extended attributes and disk space without writing, as on a file system without them",
+    )
+    .calls(calls![
+        SYS_fgetxattr,
+        SYS_getxattr,
+        SYS_lgetxattr,
+        SYS_flistxattr,
+        SYS_listxattr,
+        SYS_llistxattr,
+        SYS_fallocate
+    ])
+    .otherwise(libc::EOPNOTSUPP),
+    Entry::new("devices, named pipes and sockets in directories")
+        .calls(calls![SYS_mknodat])
+        .otherwise(libc::EPERM),
+    #[cfg(target_arch = "x86_64")]
+    Entry::new("the same in its older form")
+        .calls(calls![SYS_mknod])
+        .otherwise(libc::EPERM),
+    Entry::new("a directory to start paths from: it has handles for that")
+        .calls(calls![SYS_chdir, SYS_fchdir])
+        .otherwise(libc::EPERM),
+    Entry::new("a second way to make calls, past this table: libraries probe for it")
+        .calls(calls![
+            SYS_io_uring_setup,
+            SYS_io_uring_enter,
+            SYS_io_uring_register
+        ])
+        .otherwise(libc::EPERM),
+    Entry::new("handles on processes: libraries probe for them")
+        .calls(calls![SYS_pidfd_open])
+        .otherwise(libc::EPERM),
+    Entry::new("limits and scheduling, of itself and of others")
+        .calls(calls![
+            SYS_setrlimit,
+            SYS_sched_setaffinity,
+            SYS_sched_setscheduler,
+            SYS_sched_setparam,
+            SYS_sched_setattr,
+            SYS_ioprio_set
+        ])
+        .otherwise(libc::EPERM),
+];
+
+/// Calls that end the worker.
+pub(super) const FATAL: &[Entry] = &[
+    Entry::new("programs: a worker starts none").calls(calls![SYS_execve, SYS_execveat]),
+    #[cfg(target_arch = "x86_64")]
+    Entry::new("processes in older forms, which the C library does not use")
+        .calls(calls![SYS_fork, SYS_vfork]),
+    Entry::new("other processes: their memory, their handles, and signals to them").calls(calls![
+        SYS_ptrace,
+        SYS_process_vm_readv,
+        SYS_process_vm_writev,
+        SYS_process_madvise,
+        SYS_kcmp,
+        SYS_pidfd_getfd,
+        SYS_pidfd_send_signal,
+        SYS_kill,
+        SYS_tkill,
+        SYS_rt_sigqueueinfo,
+        SYS_rt_tgsigqueueinfo
+    ]),
+    Entry::new("mounts").calls(calls![
+        SYS_mount,
+        SYS_umount2,
+        SYS_pivot_root,
+        SYS_chroot,
+        SYS_open_tree,
+        SYS_move_mount,
+        SYS_fsopen,
+        SYS_fsconfig,
+        SYS_fsmount,
+        SYS_fspick,
+        SYS_mount_setattr
+    ]),
+    Entry::new("namespaces").calls(calls![SYS_unshare, SYS_setns]),
+    Entry::new("users, groups and capabilities").calls(calls![
+        SYS_setuid,
+        SYS_setgid,
+        SYS_setreuid,
+        SYS_setregid,
+        SYS_setresuid,
+        SYS_setresgid,
+        SYS_setfsuid,
+        SYS_setfsgid,
+        SYS_setgroups,
+        SYS_capset
+    ]),
+    Entry::new("files by handle, which bypasses directories")
+        .calls(calls![SYS_name_to_handle_at, SYS_open_by_handle_at]),
+    Entry::new("programs in the kernel, and tools of kernel exploits").calls(calls![
+        SYS_bpf,
+        SYS_perf_event_open,
+        SYS_userfaultfd,
+        SYS_init_module,
+        SYS_finit_module,
+        SYS_delete_module,
+        SYS_kexec_load
+    ]),
+    Entry::new("keys, which belong to a user and not to a process").calls(calls![
+        SYS_add_key,
+        SYS_request_key,
+        SYS_keyctl
+    ]),
+    Entry::new("the machine itself").calls(calls![
+        SYS_reboot,
+        SYS_swapon,
+        SYS_swapoff,
+        SYS_settimeofday,
+        SYS_clock_settime,
+        SYS_adjtimex,
+        SYS_clock_adjtime,
+        SYS_syslog,
+        SYS_acct,
+        SYS_sethostname,
+        SYS_setdomainname
+    ]),
+    #[cfg(target_arch = "x86_64")]
+    Entry::new("I/O ports and segments of memory").calls(calls![
+        SYS_iopl,
+        SYS_ioperm,
+        SYS_modify_ldt
+    ]),
+];
+
+/// The filter of a worker.
+pub(super) fn of_worker() -> Vec<u8> {
+    filter_for(ALLOWED, REFUSED, FATAL)
+}
+
+/// The filter of the watcher with this process id. It handles no input, and only waits.
+pub(super) fn of_watcher(own: Pid) -> Vec<u8> {
+    // A process has one filter, so this is allocated once.
+    let own = Test(0, Is::Equal(own.as_raw_pid().cast_unsigned()));
+    let own: &'static [Test] = Box::leak(Box::new([own]));
+    let itself: &'static [&'static [Test]] = Box::leak(Box::new([own]));
+    let allowed = [
+        Entry::new("wait for the worker and the host").calls(calls![
+            SYS_ppoll,
+            SYS_wait4,
+            SYS_restart_syscall
+        ]),
+        #[cfg(target_arch = "x86_64")]
+        Entry::new("the older form of waiting").calls(calls![SYS_poll]),
+        Entry::new("end by the signal that has ended the worker")
+            .calls(calls![SYS_kill])
+            .when(itself)
+            .otherwise(libc::EPERM),
+        Entry::new("end").calls(calls![SYS_exit_group]),
+    ];
+    filter_for(&allowed, &[], &[])
+}

@@ -1,0 +1,66 @@
+//! Finds out whether this machine allows the wall.
+
+use super::error::{Failed, fail};
+use super::{lockdown, namespaces, root};
+use crate::ConfineError;
+use skillrun_supervisor::ids::Ids;
+use skillrun_supervisor::kernel::{self, Fork, Wait};
+use std::fs::File;
+use std::io::Read as _;
+use std::os::fd::OwnedFd;
+
+/// Checks whether a worker can be confined on this machine, in a child that does nothing else. The error
+/// names the step that is not possible. May be called in a process with threads.
+pub fn probe() -> Result<(), ConfineError> {
+    lockdown::landlock_version()?;
+    let ids = Ids::of_workers()?;
+    let pipe = || {
+        rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
+            .map_err(|error| fail("create a pipe", error))
+    };
+    let ((wait, go), (result, report)) = (pipe()?, pipe()?);
+    let forked = kernel::fork(namespaces::NAMESPACES);
+    let child = match forked.map_err(|error| fail("create namespaces", error))? {
+        Fork::Child => {
+            drop((go, result));
+            attempt(&ids, &wait, &report)
+        }
+        Fork::Parent(child) => child,
+    };
+    drop((wait, report));
+    let mapped = ids.map(child);
+    if mapped.is_ok() {
+        let _ = rustix::io::write(&go, &[1]);
+    }
+    // Until it has reported, it ends with this process.
+    let mut reported = Vec::new();
+    if mapped.is_ok() {
+        let _ = File::from(result).read_to_end(&mut reported);
+    }
+    drop(go);
+    let _ = kernel::wait(child.as_raw_pid(), Wait::Block);
+    mapped?;
+    match reported.split_first_chunk::<4>() {
+        Some((errno, step)) if !step.is_empty() => {
+            let error = std::io::Error::from_raw_os_error(i32::from_ne_bytes(*errno));
+            Err(fail(&String::from_utf8_lossy(step), error))
+        }
+        Some(_) => Ok(()),
+        None => Err(fail("confine a probe", "it ended without a report")),
+    }
+}
+
+/// The child's part. Makes system calls only, because its parent may have threads.
+fn attempt(ids: &Ids, parent: &OwnedFd, report: &OwnedFd) -> ! {
+    let confined = namespaces::await_ids(ids, parent)
+        .and_then(|()| root::seal_machine())
+        .and_then(|()| root::empty_root());
+    let (step, errno) = match confined {
+        Ok(()) => ("", 0),
+        Err(Failed { step, errno }) => (step, errno.raw_os_error()),
+    };
+    // Both fit into a pipe.
+    let _ = rustix::io::write(report, &errno.to_ne_bytes());
+    let _ = rustix::io::write(report, step.as_bytes());
+    kernel::exit(0);
+}
