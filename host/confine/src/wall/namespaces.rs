@@ -143,6 +143,12 @@ fn restrict_watcher(worker: Pid, ids: &Ids) -> Result<(OwnedFd, Pid), Failed> {
     kernel::reset_signals();
     no_core_dump().at(step)?;
     silence().at(step)?;
+    let refused = Failed {
+        step,
+        errno: rustix::io::Errno::PERM,
+    };
+    // First, because with another user it has no capability to do it with.
+    skillrun_supervisor::keep_in_bounding_set(CapabilitySet::empty()).map_err(|_| refused)?;
     if ids.private {
         use rustix::process::{Gid, Uid};
         let (user, group) = (Uid::from_raw(ids.outside.0), Gid::from_raw(ids.outside.1));
@@ -151,10 +157,7 @@ fn restrict_watcher(worker: Pid, ids: &Ids) -> Result<(OwnedFd, Pid), Failed> {
         // The same user as the worker: the kernel would not deliver the death signal of another one.
         rustix::thread::set_thread_res_uid(user, user, user).at(step)?;
     }
-    drop_capabilities().map_err(|_| Failed {
-        step,
-        errno: rustix::io::Errno::PERM,
-    })?;
+    drop_capabilities().map_err(|_| refused)?;
     rustix::thread::set_no_new_privs(true).at(step)?;
     // No Landlock: with a scope for signals the death signal would not reach the worker.
     let own = rustix::process::getpid();

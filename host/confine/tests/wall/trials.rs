@@ -1,0 +1,371 @@
+//! What is tested.
+
+use crate::calls;
+use crate::worker::{Files, Worker, leave_handle_open, located, pair, receive, send, start};
+use libtest_mimic::{Arguments, Failed, Trial};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+use skillrun_confine::wall::{self, Access};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+
+/// An ordinary user, who needs no name and no home.
+const USER: u32 = 12345;
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+pub(crate) fn main() {
+    let mut trials: Vec<(&str, fn())> = vec![
+        ("every_attempt_meets_what_the_table_says", attempts),
+        ("a_directory_that_is_moved_out_leads_nowhere", moved_out),
+        (
+            "handles_that_a_worker_sends_are_as_read_only_as_its_own",
+            handles_sent_out,
+        ),
+        ("the_layers_are_in_force_in_both_processes", layers),
+        (
+            "worker_and_watcher_end_when_the_host_closes_the_socket",
+            closed_socket,
+        ),
+        (
+            "worker_and_watcher_end_when_the_host_is_killed",
+            killed_host,
+        ),
+        ("the_worker_ends_when_the_watcher_is_killed", killed_watcher),
+        ("the_watcher_ends_as_the_worker_ended", ends),
+        ("a_worker_that_dies_takes_no_other_with_it", siblings),
+        ("another_file_at_the_path_is_not_detached", replaced),
+        ("only_directories_and_regular_files_are_detached", kinds),
+        (
+            "a_worker_with_a_directory_open_is_not_confined",
+            open_directory,
+        ),
+    ];
+    if is_root() {
+        trials.push((
+            "a_root_hosts_worker_acts_as_the_owner_of_each_directory",
+            owners,
+        ));
+        trials.push(("everything_holds_for_an_ordinary_user", ordinary_user));
+    }
+    let missing = wall::probe().err();
+    if let Some(why) = &missing {
+        println!("skipped, there is no wall on this machine: {why}");
+    }
+    leave_handle_open();
+    let trials = trials.into_iter().map(|(name, trial)| {
+        let run = move || std::panic::catch_unwind(trial).map_err(|_| Failed::from("see above"));
+        Trial::test(name, run).with_ignored_flag(missing.is_some())
+    });
+    let mut arguments = Arguments::from_args();
+    // Workers are found by the handles that they inherit, and each trial forks.
+    arguments.test_threads = Some(1);
+    libtest_mimic::run(&arguments, trials.collect()).exit();
+}
+
+fn attempts() {
+    let files = Files::make();
+    let mut worker = Worker::start(&files);
+    let mut wrong = Vec::new();
+    for (name, _, expected) in calls::all() {
+        let met = worker.attempt(name);
+        let (user, root) = expected.split_once('|').unwrap_or((expected, expected));
+        let expected = if is_root() { root } else { user };
+        if std::env::var_os("WALL_TABLE").is_some() {
+            println!("| {name} | {met} |");
+        }
+        if met != expected {
+            wrong.push(format!("{name}: {met} instead of {expected}"));
+        }
+        if met.starts_with("killed") || met.starts_with("exited") {
+            worker = Worker::start(&files);
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    // Nothing appeared outside, and nothing there changed.
+    let mut names: Vec<_> = std::fs::read_dir(files.path("")).unwrap().collect();
+    assert_eq!(names.len(), 5, "{names:?}");
+    names.clear();
+    for (name, contents) in [
+        ("secret", "secret"),
+        ("single", "single"),
+        ("skill/sub/file", "content"),
+    ] {
+        assert_eq!(std::fs::read_to_string(files.path(name)).unwrap(), contents);
+    }
+}
+
+fn moved_out() {
+    let files = Files::make();
+    let moved = files.path("skill/moved");
+    std::fs::create_dir(moved.join("inner")).unwrap();
+    let skill = files.detach("skill", Access::Read);
+    let mut worker = Worker::start(&files);
+    assert_eq!(worker.attempt("read .. of the skill"), "ENOENT");
+    use rustix::fs::{Mode, OFlags, openat};
+    let held = openat(&skill, "moved/inner", OFlags::PATH, Mode::empty()).unwrap();
+    let up = |path| openat(&held, path, OFlags::PATH, Mode::empty()).map(drop);
+    assert_eq!(up("../../sub"), Ok(()));
+    std::fs::rename(&moved, files.path("moved")).unwrap();
+    assert_eq!(up("../../secret"), Err(rustix::io::Errno::NOENT));
+    assert_eq!(up("../../../../etc/passwd"), Err(rustix::io::Errno::NOENT));
+}
+
+fn handles_sent_out() {
+    use rustix::fs::{Mode, OFlags, openat};
+    let files = Files::make();
+    let worker = Worker::start(&files);
+    send(&worker.socket, "send handles", &[]);
+    let (_, handles) = receive(&worker.socket).unwrap();
+    let create = OFlags::CREATE | OFlags::WRONLY;
+    let made = openat(&handles[0], "made", create, Mode::RUSR).map(drop);
+    assert_eq!(made, Err(rustix::io::Errno::ROFS));
+    // Not even root can change a mount that is dissolved.
+    let flags = rustix::mount::OpenTreeFlags::AT_EMPTY_PATH;
+    let tree = rustix::mount::open_tree(&handles[0], c"", flags).unwrap();
+    let loose = skillrun_supervisor::kernel::set_mount(tree.as_fd(), 0, true);
+    assert!(loose.is_err());
+}
+
+fn status(process: u32, name: &str) -> String {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(":"));
+    line.unwrap().trim().to_owned()
+}
+
+fn layers() {
+    let worker = Worker::bare();
+    let expected = if is_root() {
+        "namespaces private-user landlock seccomp"
+    } else {
+        "namespaces landlock seccomp"
+    };
+    assert_eq!(worker.layers, expected);
+    let (watcher, inner) = worker.ids();
+    for process in [watcher, inner] {
+        assert_eq!(status(process, "Seccomp"), "2");
+        assert_eq!(status(process, "NoNewPrivs"), "1");
+        for set in ["CapInh", "CapPrm", "CapEff", "CapAmb"] {
+            assert_eq!(status(process, set), "0000000000000000", "{set}");
+        }
+        let user = status(process, "Uid");
+        let user: u32 = user.split_whitespace().next().unwrap().parse().unwrap();
+        match is_root() {
+            true => assert!(user > 0x7000_0000, "{user}"),
+            false => assert_eq!(user, rustix::process::geteuid().as_raw()),
+        }
+    }
+    assert_eq!(status(inner, "CapBnd"), "0000000000000000");
+    assert_eq!(status(inner, "NSpid").split_whitespace().last(), Some("1"));
+    if is_root() {
+        assert_eq!(status(watcher, "CapBnd"), "0000000000000000");
+        let root: Vec<_> = std::fs::read_dir(format!("/proc/{inner}/root"))
+            .unwrap()
+            .collect();
+        assert_eq!(root.len(), 1);
+        for name in ["user", "mnt", "pid", "net", "ipc", "uts", "cgroup"] {
+            let of =
+                |process: &str| std::fs::read_link(format!("/proc/{process}/ns/{name}")).unwrap();
+            assert_ne!(of(&inner.to_string()), of("self"), "{name}");
+        }
+        // The three standard handles, the worker's exit, and what shows the worker that it is alive.
+        let handles = std::fs::read_dir(format!("/proc/{watcher}/fd"))
+            .unwrap()
+            .count();
+        assert_eq!(handles, 5);
+    }
+}
+
+/// Handles on both processes, and a wait for their ends.
+struct Ends([OwnedFd; 2]);
+
+impl Ends {
+    fn of((watcher, worker): (u32, u32)) -> Self {
+        let open = |id: u32| {
+            let id = Pid::from_raw(id.cast_signed()).unwrap();
+            pidfd_open(id, PidfdFlags::empty()).unwrap()
+        };
+        Self([open(watcher), open(worker)])
+    }
+
+    /// Waits until both have ended. The time is only there to fail instead of hanging.
+    fn wait(&self) {
+        for process in &self.0 {
+            let mut events = [PollFd::new(process, PollFlags::IN)];
+            let minute = rustix::time::Timespec {
+                tv_sec: 60,
+                tv_nsec: 0,
+            };
+            assert_eq!(poll(&mut events, Some(&minute)), Ok(1), "it goes on");
+        }
+    }
+}
+
+fn closed_socket() {
+    let mut worker = Worker::bare();
+    let ends = Ends::of(worker.ids());
+    let (other, _) = pair();
+    // What was sent before is not read by the watcher, and does not keep it alive.
+    send(&worker.socket, "unread", &[]);
+    drop(std::mem::replace(&mut worker.socket, other));
+    ends.wait();
+}
+
+/// Starts a worker, says so, and waits for its own end.
+pub(crate) fn be_a_host() {
+    use std::io::stdin;
+    let worker = Worker::bare();
+    let (watcher, inner) = worker.ids();
+    send(stdin(), &format!("{watcher} {inner}"), &[]);
+    let _ = receive(stdin());
+}
+
+fn killed_host() {
+    let (socket, theirs) = pair();
+    let mut host = start("wall-host", theirs).unwrap();
+    let (ids, _) = receive(&socket).unwrap();
+    let (watcher, worker) = ids.split_once(' ').unwrap();
+    let ends = Ends::of((watcher.parse().unwrap(), worker.parse().unwrap()));
+    host.kill().unwrap();
+    host.wait().unwrap();
+    ends.wait();
+}
+
+fn killed_watcher() {
+    let worker = Worker::bare();
+    let ids = worker.ids();
+    let ends = Ends::of(ids);
+    let watcher = Pid::from_raw(ids.0.cast_signed()).unwrap();
+    kill_process(watcher, Signal::KILL).unwrap();
+    ends.wait();
+}
+
+fn ends() {
+    let files = Files::make();
+    let end = |request| Worker::start(&files).attempt(request);
+    assert_eq!(end("exit 7"), "exited with 7");
+    assert_eq!(end("exit 0"), "exited with 0");
+    assert_eq!(
+        end("fork"),
+        if cfg!(target_arch = "x86_64") {
+            "killed by SIGSYS"
+        } else {
+            "unknown"
+        }
+    );
+    let mut worker = Worker::start(&files);
+    let inner = Pid::from_raw(worker.ids().1.cast_signed()).unwrap();
+    kill_process(inner, Signal::KILL).unwrap();
+    assert_eq!(worker.attempt("list /"), "killed by signal 9");
+}
+
+fn siblings() {
+    let files = Files::make();
+    let (mut one, mut other) = (Worker::start(&files), Worker::start(&files));
+    assert_eq!(one.attempt("a bug in the engine"), "killed by SIGSEGV");
+    assert_eq!(other.attempt("read a file of the skill"), "ok content");
+}
+
+fn replaced() {
+    let files = Files::make();
+    if !files.detacher.has_helper() {
+        return; // Paths are not looked up again.
+    }
+    let (skill, path) = (located(&files.path("skill")), files.path("workspace"));
+    let error = files
+        .detacher
+        .detach(skill.as_fd(), &path, true)
+        .unwrap_err();
+    assert!(
+        error.to_string().contains("does not lead to it any more"),
+        "{error}"
+    );
+    let link = files.path("link");
+    std::os::unix::fs::symlink(files.path("skill"), &link).unwrap();
+    let (sub, path) = (located(&files.path("skill/sub")), link.join("sub"));
+    let error = files.detacher.detach(sub.as_fd(), &path, true).unwrap_err();
+    assert_eq!(error.raw_os_error(), Some(libc::ELOOP));
+}
+
+fn kinds() {
+    let files = Files::make();
+    let path = files.path("fifo");
+    let directory = located(&files.path(""));
+    let mode = rustix::fs::Mode::RWXU;
+    rustix::fs::mknodat(&directory, "fifo", rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    let error = files
+        .detacher
+        .detach(located(&path).as_fd(), &path, false)
+        .unwrap_err();
+    assert!(
+        matches!(error.raw_os_error(), None | Some(libc::EINVAL | libc::EIO)),
+        "{error}"
+    );
+}
+
+fn open_directory() {
+    // Not in namespaces, so it fails before anything is changed.
+    let error = wall::lock_down().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "cannot confine the worker in namespaces: it is in none"
+    );
+}
+
+fn owners() {
+    use std::os::unix::fs::chown;
+    let files = Files::make();
+    let workspace = files.path("workspace");
+    for (name, owner, mode) in [
+        ("a", 0, 0o755),
+        ("b", USER + 1, 0o777),
+        ("private", USER, 0o600),
+        ("of-another", USER + 1, 0o600),
+        ("of-root", 0, 0o644),
+    ] {
+        let path = workspace.join(name);
+        if !path.exists() {
+            std::fs::write(&path, name).unwrap();
+        }
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+        chown(&path, Some(owner), Some(owner)).unwrap();
+    }
+    std::fs::set_permissions(&workspace, PermissionsExt::from_mode(0o700)).unwrap();
+    chown(&workspace, Some(USER), Some(USER)).unwrap();
+    let mut worker = Worker::start(&files);
+    for (name, expected) in crate::attempts::OWNERS
+        .iter()
+        .map(|(name, _, met)| (name, met))
+    {
+        assert_eq!(worker.attempt(name), *expected, "{name}");
+    }
+    // What it made belongs to the owner of the directory.
+    let made = std::fs::metadata(workspace.join("made")).unwrap();
+    assert_eq!((made.uid(), made.gid()), (USER, USER));
+}
+
+fn ordinary_user() {
+    let output = Command::new("/proc/self/exe")
+        .uid(USER)
+        .gid(USER)
+        .current_dir("/")
+        .env("TMPDIR", "/tmp")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    if std::env::var_os("WALL_TABLE").is_some() {
+        println!("{text}");
+    }
+    assert!(
+        output.status.success(),
+        "{text}\n{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(!text.contains("skipped"), "{text}");
+}
