@@ -133,7 +133,12 @@ impl Entry {
         }
     }
 
-    fn all_calls(&self) -> impl Iterator<Item = &Call> {
+    #[cfg(test)]
+    pub(crate) fn why(&self) -> &'static str {
+        self.why
+    }
+
+    pub(crate) fn all_calls(&self) -> impl Iterator<Item = &Call> {
         self.calls.iter().chain(self.extra)
     }
 

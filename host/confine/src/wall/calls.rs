@@ -321,3 +321,126 @@ pub(super) fn of_watcher(own: Pid) -> Vec<u8> {
     ];
     filter_for(&allowed, &[], &[])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter::Call;
+
+    fn calls_of(entries: &[Entry]) -> Vec<Call> {
+        entries.iter().flat_map(Entry::all_calls).copied().collect()
+    }
+
+    #[test]
+    fn every_call_is_in_one_entry_with_a_reason() {
+        let tables = [ALLOWED, REFUSED, FATAL];
+        let mut calls: Vec<Call> = tables.iter().flat_map(|table| calls_of(table)).collect();
+        calls.sort_by_key(|(_, number)| *number);
+        for pair in calls.windows(2) {
+            assert_ne!(pair[0].1, pair[1].1, "{}", pair[0].0);
+        }
+        for entry in tables.into_iter().flatten() {
+            assert!(entry.why().len() > 5, "{}", entry.why());
+            assert!(entry.all_calls().count() > 0, "{}", entry.why());
+        }
+    }
+
+    #[test]
+    fn calls_that_reach_out_of_the_process_are_not_allowed() {
+        let allowed: Vec<&str> = calls_of(ALLOWED)
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect();
+        for call in [
+            "execve",
+            "execveat",
+            "fork",
+            "vfork",
+            "clone3",
+            "ptrace",
+            "process_vm_readv",
+            "process_vm_writev",
+            "kill",
+            "tkill",
+            "rt_sigqueueinfo",
+            "pidfd_open",
+            "pidfd_getfd",
+            "pidfd_send_signal",
+            "mount",
+            "umount2",
+            "mount_setattr",
+            "open_tree",
+            "move_mount",
+            "fsopen",
+            "fsmount",
+            "fspick",
+            "pivot_root",
+            "chroot",
+            "chdir",
+            "fchdir",
+            "unshare",
+            "setns",
+            "socket",
+            "socketpair",
+            "connect",
+            "bind",
+            "listen",
+            "accept",
+            "accept4",
+            "sendmmsg",
+            "setsockopt",
+            "bpf",
+            "io_uring_setup",
+            "io_uring_enter",
+            "io_uring_register",
+            "keyctl",
+            "add_key",
+            "request_key",
+            "perf_event_open",
+            "userfaultfd",
+            "open_by_handle_at",
+            "name_to_handle_at",
+            "setuid",
+            "setresuid",
+            "capset",
+            "fchmod",
+            "fchmodat",
+            "fchmodat2",
+            "fchown",
+            "fchownat",
+            "fsetxattr",
+            "mknodat",
+            "memfd_secret",
+            "shmget",
+            "msgget",
+            "semget",
+            "mq_open",
+            "inotify_init1",
+            "fanotify_init",
+            "vmsplice",
+            "splice",
+            "seccomp",
+            "personality",
+            "reboot",
+        ] {
+            let name = format!("SYS_{call}");
+            assert!(
+                !allowed.contains(&name.as_str()) && !allowed.contains(&call),
+                "{call}"
+            );
+        }
+    }
+
+    /// A long program takes long to install, and is run for every call.
+    #[test]
+    fn the_programs_are_short() {
+        let instructions = |program: Vec<u8>| program.len() / 8;
+        assert!(
+            instructions(of_worker()) < 450,
+            "{}",
+            instructions(of_worker())
+        );
+        let watcher = of_watcher(rustix::process::getpid());
+        assert!(instructions(watcher) < 40);
+    }
+}

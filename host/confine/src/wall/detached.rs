@@ -11,6 +11,7 @@
 
 use super::root::HARMLESS;
 use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, openat};
+use rustix::io::Errno;
 use rustix::mount::{OpenTreeFlags, open_tree};
 use skillrun_supervisor::ids::{self, Ids, OtherOwners};
 use skillrun_supervisor::kernel::{self, attr};
@@ -53,6 +54,9 @@ impl Access {
 /// A handle on `dir`, a directory or a regular file, for a worker: `..` ends at it, nothing in it is
 /// executed or is a device, and unless `writable` nothing can be changed through it.
 ///
+/// File systems that are mounted below are included. Anything else than a directory or a regular file is
+/// refused with EINVAL.
+///
 /// Needs the right to copy mounts; [`Detacher`](super::Detacher) is for those who lack it. Fails where the
 /// host is root and the file system does not support id-mapped mounts.
 pub fn detached(dir: BorrowedFd<'_>, writable: bool) -> io::Result<OwnedFd> {
@@ -63,10 +67,7 @@ pub(super) fn detached_for(file: BorrowedFd<'_>, access: Access) -> io::Result<O
     let stat = fstat(file)?;
     let kind = FileType::from_raw_mode(stat.st_mode);
     if !kind.is_dir() && !kind.is_file() {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "neither a directory nor a regular file",
-        ));
+        return Err(Errno::INVAL.into());
     }
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
@@ -74,7 +75,10 @@ pub(super) fn detached_for(file: BorrowedFd<'_>, access: Access) -> io::Result<O
         | OpenTreeFlags::AT_RECURSIVE;
     let tree = open_tree(file, c"", flags)?;
     if let Some(mapping) = mapping(&stat)? {
-        kernel::map_ids(tree.as_fd(), mapping.as_fd())?;
+        kernel::map_ids(tree.as_fd(), mapping.as_fd()).map_err(|error| {
+            let why = format!("cannot map its owner to the worker's user: {error}");
+            io::Error::new(error.kind(), why)
+        })?;
     }
     kernel::set_mount(tree.as_fd(), access.attributes(), true)?;
     reopen(&tree, kind)

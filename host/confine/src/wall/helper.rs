@@ -171,7 +171,7 @@ pub fn serve_helper(socket: OwnedFd) -> ! {
 }
 
 fn enter_namespaces(socket: BorrowedFd<'_>) -> io::Result<()> {
-    require_one_thread()?;
+    require_one_thread().map_err(io::Error::other)?;
     kernel::close_others(&[socket])?;
     let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
     kernel::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS)?;

@@ -38,7 +38,7 @@ pub fn lock_down() -> Result<Vec<&'static str>, ConfineError> {
     if !getpid().is_init() {
         return Err(fail("confine the worker in namespaces", "it is in none"));
     }
-    namespaces::require_one_thread().map_err(|error| fail("confine the worker", error))?;
+    namespaces::require_one_thread()?;
     refuse_directories()?;
     let layers = layers()?;
     namespaces::silence().map_err(|error| fail("connect input and output", error))?;

@@ -49,7 +49,7 @@ const KILLED: i32 = 128;
 /// An ordinary user keeps the own user id. Root never does: it gets an id that owns nothing, the same
 /// for every worker, and [`detached`](super::detached) maps owners to it.
 pub fn enter_namespaces(host: BorrowedFd<'_>) -> io::Result<()> {
-    require_one_thread()?;
+    require_one_thread().map_err(io::Error::other)?;
     kernel::close_others(&[host])?;
     let ids = Ids::of_workers().map_err(|error| io::Error::other(ConfineError::from(error)))?;
     // No signal of a terminal reaches it. The leader of a process group has none already.
@@ -222,14 +222,16 @@ pub(super) fn silence() -> io::Result<()> {
 }
 
 /// Fails if this process has more than one thread: the others would keep their rights.
-pub(super) fn require_one_thread() -> io::Result<()> {
+pub(super) fn require_one_thread() -> Result<(), ConfineError> {
     use std::os::unix::fs::MetadataExt as _;
+    let step = "confine the worker";
+    let threads = std::fs::metadata("/proc/self/task").map_err(|error| fail(step, error))?;
     // One link for each thread, and those that every directory has.
-    match std::fs::metadata("/proc/self/task")?.nlink() {
-        3 => Ok(()),
-        links => Err(io::Error::other(fail(
-            "confine the worker",
-            format!("it has {} threads instead of one", links.saturating_sub(2)),
-        ))),
+    match threads.nlink().saturating_sub(2) {
+        1 => Ok(()),
+        threads => Err(fail(
+            step,
+            format!("it has {threads} threads instead of one"),
+        )),
     }
 }

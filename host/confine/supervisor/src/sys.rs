@@ -9,7 +9,7 @@ pub(crate) use skillrun_supervisor::kernel::*;
 use std::ffi::{CStr, CString};
 use std::io;
 use std::mem::zeroed;
-use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
+use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
 
 /// Installs a seccomp filter that reports calls. Each reported call waits for an answer through the
 /// returned handle.

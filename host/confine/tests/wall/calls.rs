@@ -1,9 +1,9 @@
 //! What an attacker inside a worker tries with other system calls than those on files.
 
 use crate::attempts::{Attempt, Given};
-use crate::raw::{self, call};
+use crate::raw::{self, Met, call};
 use libc::*;
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, OwnedFd};
 
 const ROOM: [u64; 32] = [0; 32];
 const KILLED: &str = "killed by SIGSYS";
@@ -123,6 +123,26 @@ pub(crate) const MOUNTS: &[Attempt] = &[
         KILLED,
     ),
 ];
+
+/// Clears the flags of the handle's mount, and copies it.
+pub(crate) fn loosen(handle: &OwnedFd) -> [Met; 2] {
+    [
+        call(
+            SYS_mount_setattr,
+            &[
+                &handle.as_fd(),
+                &c"",
+                &AT_EMPTY_PATH,
+                &LOOSE.as_slice(),
+                &32,
+            ],
+        ),
+        call(
+            SYS_open_tree,
+            &[&handle.as_fd(), &c"", &(AT_EMPTY_PATH | 1)],
+        ),
+    ]
+}
 
 pub(crate) const NETWORK: &[Attempt] = &[
     (

@@ -31,6 +31,8 @@ fn main() {
         Some("wall-worker") => worker::run(),
         Some("wall-helper") => skillrun_confine::wall::serve_helper(socket()),
         Some("wall-host") => trials::be_a_host(),
+        Some("wall-submount") => trials::use_submount(),
+        Some("wall-loosener") => trials::loosen(),
         _ => trials::main(),
     }
 }

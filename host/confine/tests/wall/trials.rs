@@ -37,15 +37,20 @@ pub(crate) fn main() {
         ),
         ("the_worker_ends_when_the_watcher_is_killed", killed_watcher),
         ("the_watcher_ends_as_the_worker_ended", ends),
+        ("a_dissolved_mount_is_loosened_by_nobody", loosened),
         ("a_worker_that_dies_takes_no_other_with_it", siblings),
         ("another_file_at_the_path_is_not_detached", replaced),
         ("only_directories_and_regular_files_are_detached", kinds),
         (
-            "a_worker_with_a_directory_open_is_not_confined",
+            "a_worker_that_could_keep_rights_is_not_confined",
             open_directory,
         ),
     ];
     if is_root() {
+        trials.push((
+            "what_is_mounted_below_a_directory_is_as_read_only",
+            submount,
+        ));
         trials.push((
             "a_root_hosts_worker_acts_as_the_owner_of_each_directory",
             owners,
@@ -265,6 +270,85 @@ fn ends() {
     assert_eq!(worker.attempt("list /"), "killed by signal 9");
 }
 
+fn submount() {
+    let (socket, theirs) = pair();
+    let mut child = start("wall-submount", theirs).unwrap();
+    assert_eq!(receive(&socket).unwrap().0, "mounted:EROFS hidden:ENOENT");
+    child.wait().unwrap();
+}
+
+/// Reports what is reachable below a directory in which something is mounted.
+pub(crate) fn use_submount() {
+    use rustix::fs::{Mode, OFlags, openat};
+    use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
+    skillrun_supervisor::kernel::unshare(libc::CLONE_NEWNS).unwrap();
+    let alone = MountPropagationFlags::REC | MountPropagationFlags::PRIVATE;
+    mount_change("/", alone).unwrap();
+    let files = Files::make();
+    let sub = files.path("skill/sub");
+    mount("sub", &sub, "tmpfs", MountFlags::empty(), None).unwrap();
+    std::fs::write(sub.join("mounted"), "").unwrap();
+    let skill = files.detach("skill", Access::Read);
+    let open = |path: &str, flags| match openat(&skill, path, flags, Mode::RUSR) {
+        Ok(_) => "ok".into(),
+        Err(error) => crate::name_of(error.raw_os_error()),
+    };
+    assert_eq!(open("sub/mounted", OFlags::RDONLY), "ok");
+    let mounted = open("sub/mounted", OFlags::RDWR);
+    let hidden = open("sub/file", OFlags::RDONLY);
+    rustix::mount::unmount(&sub, rustix::mount::UnmountFlags::DETACH).unwrap();
+    send(
+        std::io::stdin(),
+        &format!("mounted:{mounted} hidden:{hidden}"),
+        &[],
+    );
+}
+
+/// What the holder of a handle can do who may make namespaces, as nobody behind the wall may.
+fn loosened() {
+    let files = Files::make();
+    let (socket, theirs) = pair();
+    let mut child = start("wall-loosener", theirs).unwrap();
+    send(
+        &socket,
+        "loosen",
+        &[files.detach("skill", Access::Read).as_fd()],
+    );
+    let (met, _) = receive(&socket).unwrap();
+    child.wait().unwrap();
+    assert_eq!(met, "clear:EINVAL copy:EINVAL write:EROFS");
+}
+
+pub(crate) fn loosen() {
+    use rustix::fs::{Mode, OFlags, openat};
+    let (_, handles) = receive(std::io::stdin()).unwrap();
+    let (user, namespaces) = (
+        rustix::process::geteuid().as_raw(),
+        libc::CLONE_NEWUSER | libc::CLONE_NEWNS,
+    );
+    skillrun_supervisor::kernel::unshare(namespaces).unwrap();
+    std::fs::write("/proc/self/uid_map", format!("0 {user} 1")).unwrap();
+    let [clear, copy] = calls::loosen(&handles[0]).map(|met| match met {
+        Ok(_) => "ok".into(),
+        Err(error) => crate::name_of(error.raw_os_error()),
+    });
+    let write = openat(
+        &handles[0],
+        "made",
+        OFlags::CREATE | OFlags::WRONLY,
+        Mode::RUSR,
+    );
+    let write = write.map_or_else(
+        |error| crate::name_of(error.raw_os_error()),
+        |_| "ok".into(),
+    );
+    send(
+        std::io::stdin(),
+        &format!("clear:{clear} copy:{copy} write:{write}"),
+        &[],
+    );
+}
+
 fn siblings() {
     let files = Files::make();
     let (mut one, mut other) = (Worker::start(&files), Worker::start(&files));
@@ -303,13 +387,32 @@ fn kinds() {
         .detacher
         .detach(located(&path).as_fd(), &path, false)
         .unwrap_err();
-    assert!(
-        matches!(error.raw_os_error(), None | Some(libc::EINVAL | libc::EIO)),
-        "{error}"
-    );
+    assert_eq!(error.raw_os_error(), Some(libc::EINVAL));
+}
+
+/// The error of a worker that does something before it is locked down.
+fn careless(what: &str) -> String {
+    let (socket, theirs) = pair();
+    let mut watcher = Command::new("/proc/self/exe")
+        .arg0("wall-worker")
+        .arg(what)
+        .stdin(theirs)
+        .spawn()
+        .unwrap();
+    let (error, _) = receive(&socket).unwrap();
+    watcher.wait().unwrap();
+    error
 }
 
 fn open_directory() {
+    let error = careless("directory");
+    let step = "cannot confine the worker to its handles: the directory at descriptor ";
+    assert!(error.starts_with(step), "{error}");
+    assert_eq!(
+        careless("thread"),
+        "cannot confine the worker: it has 2 threads instead of one"
+    );
+
     // Not in namespaces, so it fails before anything is changed.
     let error = wall::lock_down().unwrap_err();
     assert_eq!(

@@ -23,6 +23,12 @@ pub(crate) fn run() {
     if let Err(error) = wall::enter_namespaces(host) {
         return say(format!("cannot enter: {error}"));
     }
+    // What a careless worker does before.
+    let what = std::env::args().nth(1);
+    let _directory = (what.as_deref() == Some("directory")).then(|| std::fs::File::open("/"));
+    if what.as_deref() == Some("thread") {
+        std::thread::spawn(std::thread::park);
+    }
     match wall::lock_down() {
         Ok(layers) => say(layers.join(" ")),
         Err(error) => return say(error.to_string()),
@@ -115,7 +121,17 @@ pub(crate) struct Files {
 
 impl Files {
     pub(crate) fn make() -> Self {
-        let outside = tempfile::tempdir().unwrap();
+        let detacher = detacher();
+        // Root needs a file system with id-mapped mounts, which that of a container may lack.
+        let outside = [std::env::temp_dir(), "/dev/shm".into()]
+            .into_iter()
+            .find_map(|parent| {
+                let outside = tempfile::tempdir_in(parent).ok()?;
+                let path = outside.path().canonicalize().ok()?;
+                detacher.detach(located(&path).as_fd(), &path, true).ok()?;
+                Some(outside)
+            });
+        let outside = outside.unwrap();
         let at = |name: &str| outside.path().join(name);
         for name in ["skill/sub", "skill/moved", "workspace/a", "workspace/b"] {
             std::fs::create_dir_all(at(name)).unwrap();
@@ -132,10 +148,7 @@ impl Files {
         std::fs::set_permissions(at("secret"), private).unwrap();
         std::os::unix::fs::symlink(at("secret"), at("skill/absolute")).unwrap();
         std::os::unix::fs::symlink("../secret", at("skill/relative")).unwrap();
-        Self {
-            outside,
-            detacher: detacher(),
-        }
+        Self { outside, detacher }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
