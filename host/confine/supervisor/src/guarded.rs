@@ -19,7 +19,8 @@
 //! another run has open, and that run could create the path when this one has ended. So after the last process has exited,
 //! each directory that is new on the way is replaced by a fresh one, and only when all of them are replaced do their entries
 //! follow: a large directory must not use up the space that the others need. Whoever has the old one open is left with a
-//! directory that was removed.
+//! directory that was removed. The fresh one inside another is created in the fresh one around it, never in the old one, where
+//! others could open it.
 //!
 //! Replacing and renaming both need space: a new directory needs an inode, and a new name may need another block in its
 //! parent. A program could fill the disk to prevent them, so an unnamed file (`O_TMPFILE`) reserves space until the
@@ -45,6 +46,9 @@ use std::os::unix::ffi::OsStringExt as _;
 /// How often a path that keeps reappearing is moved aside. The program is gone by then, so another
 /// program would have to create it each time.
 const MAX_ATTEMPTS: u32 = 16;
+/// How often directories on the way are replaced beyond once for each level.
+const MAX_ROUNDS: usize = 16;
+
 /// Protected paths at which nothing may appear.
 #[derive(Debug, Default)]
 pub struct GuardedPaths {
@@ -172,24 +176,38 @@ impl GuardedPaths {
     /// this is repeated until there is nothing left to replace.
     fn renew_directories(&mut self) {
         let mut settled = Vec::new();
-        for _ in 0..MAX_ATTEMPTS {
-            let mut replaced = Vec::new();
-            for number in 0..self.paths.len() {
-                self.replace_directories(number, &settled, &mut replaced);
-            }
+        let starts = self.paths.iter().flat_map(|path| &path.starts);
+        let levels = starts.map(|(_, names)| names.len()).max().unwrap_or(0);
+        // What is put into an old directory in time is one level further in, because nobody else has the fresh one open.
+        for _ in 0..levels.saturating_add(MAX_ROUNDS) {
+            let replaced = self.take_off_the_way(&settled);
             if replaced.is_empty() {
                 return;
             }
-            // Inner directories first: their entries are moved before they are moved themselves.
-            for one in replaced.iter().rev() {
-                settled.push(one.identity);
-                if one.move_entries().is_err() {
-                    self.paths[one.path].not_replaced = Some(one.move_aside());
-                }
+            self.move_entries(&replaced, &mut settled);
+        }
+    }
+
+    /// Puts empty directories into the place of those that are not those of the start.
+    fn take_off_the_way(&mut self, settled: &[Identity]) -> Vec<Replaced> {
+        let mut replaced = Vec::new();
+        for number in 0..self.paths.len() {
+            self.replace_directories(number, settled, &mut replaced);
+        }
+        replaced
+    }
+
+    /// Moves the entries of those that were taken off the way.
+    fn move_entries(&mut self, replaced: &[Replaced], settled: &mut Vec<Identity>) {
+        // Inner directories first: the fresh one has to be there when the entries around it are moved.
+        for one in replaced.iter().rev() {
+            settled.push(one.identity);
+            if one.move_entries().is_err() {
+                self.paths[one.path].not_replaced = Some(one.move_aside());
             }
-            for one in &replaced {
-                one.restore_mode();
-            }
+        }
+        for one in replaced {
+            one.restore_mode();
         }
     }
 

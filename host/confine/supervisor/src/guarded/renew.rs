@@ -18,7 +18,7 @@ const MAX_ENTRIES: usize = 10_000;
 /// How often a directory is emptied in which another process keeps creating files.
 const MAX_ATTEMPTS: u32 = 16;
 
-/// A directory that was taken off the way: an empty one has its name.
+/// A directory that was taken off the way: an empty one has its place there.
 pub(super) struct Replaced {
     /// The index of the protected path.
     pub(super) path: usize,
@@ -26,11 +26,12 @@ pub(super) struct Replaced {
     pub(super) identity: Identity,
     /// Set if its entries must not be moved.
     pub(super) stays: bool,
-    fresh: OwnedFd,
+    pub(super) fresh: OwnedFd,
+    /// Where it is now, with its name there.
     parent: OwnedFd,
-    /// The name on the way, and the one that it has now.
-    name: CString,
     other: CString,
+    /// Its name on the way.
+    name: CString,
     old: OwnedFd,
     stat: Stat,
 }
@@ -46,7 +47,8 @@ impl Replaced {
 
     /// Gives it a name that says why it is not on the way any more. Returns a handle to it.
     pub(super) fn move_aside(&self) -> Result<OwnedFd, Errno> {
-        // If this fails, it keeps the name that it was exchanged with.
+        // If this fails, it keeps the name that it was exchanged with. One inside another that was replaced keeps its own:
+        // the fresh one has that name already, so the outer one cannot be emptied and is moved aside, too.
         let _ = rename_to_free_name(&self.parent, &self.other, &self.name);
         fcntl_dupfd_cloexec(&self.old, 0)
     }
@@ -85,6 +87,9 @@ impl Way<'_> {
     /// Replaces the directories on the way that are not those of the start, seen from one of those. In a directory that was
     /// taken off the way, those that its entries would bring back are replaced, too. Returns the one that had to be moved aside
     /// instead.
+    ///
+    /// Nothing is ever created in a directory that was taken off the way: whoever has that one open could open what is new in
+    /// it. A directory inside it is replaced by one in its replacement.
     pub(super) fn replace_from(&mut self, number: usize) -> Result<Option<OwnedFd>, Errno> {
         self.inside = None;
         let (start, names) = &self.starts[number];
@@ -93,61 +98,96 @@ impl Way<'_> {
         };
         // Opening it again could need rights that the program has taken away.
         let mut parent = fcntl_dupfd_cloexec(start, 0)?;
+        // Whether `parent` is the old directory of `inside`, and not one that is on the way.
+        let mut is_old = false;
         for (index, name) in on_the_way.iter().enumerate() {
             let open_entry = || openat(&parent, name, DIRECTORY_FLAGS, Mode::empty());
-            let entry = match open_entry() {
-                Err(Errno::ACCESS) => unlock(&parent).and_then(|()| open_entry()),
-                entry => entry,
-            };
-            let entry = match entry {
+            let entry = match with_access(&parent, open_entry) {
                 // What is not a directory is found by the lookup.
                 Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
                 entry => entry?,
             };
             let stat = fstat(&entry)?;
             let own = identity(&stat);
-            let original = match self.starts.get(number + index + 1) {
-                Some((original, _)) => Some(identity(&fstat(original)?)),
-                None => None,
-            };
-            if original == Some(own) || self.settled.contains(&own) {
+            if let Some((original, _)) = self.starts.get(number + index + 1)
+                && identity(&fstat(original)?) == own
+            {
+                // It is a start itself, and what is inside is replaced from there.
+                return Ok(None);
+            }
+            if self.settled.contains(&own) {
                 parent = entry;
+                is_old = false;
                 continue;
             }
             let mut replaced = self.replaced.iter();
-            if let Some(known) = replaced.position(|other| other.identity == own) {
+            let known = replaced.position(|other| match is_old {
+                true => identity(&other.stat) == own,
+                false => other.identity == own,
+            });
+            if let Some(known) = known {
                 // For another path. What was in it is still in the old one.
                 self.inside = Some(known);
                 parent = fcntl_dupfd_cloexec(&self.replaced[known].old, 0)?;
+                is_old = true;
                 continue;
             }
-            let old = fcntl_dupfd_cloexec(&entry, 0)?;
-            let exchanged = match exchange_with_fresh(&parent, name) {
-                Err(Errno::ACCESS) => {
-                    unlock(&parent).and_then(|()| exchange_with_fresh(&parent, name))
-                }
-                exchanged => exchanged,
-            };
-            // Without space for another directory it is moved aside: that needs no inode, and hardly ever space.
-            let Ok((fresh, other)) = exchanged else {
-                rename_aside(&parent, name)?;
+            let Some(replaced) = self.take(parent, is_old, name, &entry, stat)? else {
                 return Ok(Some(entry));
             };
             self.inside = Some(self.replaced.len());
-            self.replaced.push(Replaced {
-                path: self.path,
-                identity: identity(&fstat(&fresh)?),
-                stays: false,
-                fresh,
-                parent,
-                name: name.clone(),
-                other,
-                old,
-                stat,
-            });
+            self.replaced.push(replaced);
             parent = entry;
+            is_old = true;
         }
         Ok(None)
+    }
+
+    /// Takes `entry`, which has this name in `parent`, off the way. Returns `None` if it had to be moved aside.
+    fn take(
+        &self,
+        parent: OwnedFd,
+        is_old: bool,
+        name: &CStr,
+        entry: &OwnedFd,
+        stat: Stat,
+    ) -> Result<Option<Replaced>, Errno> {
+        let old = fcntl_dupfd_cloexec(entry, 0)?;
+        let outer = self
+            .inside
+            .filter(|_| is_old)
+            .map(|outer| &self.replaced[outer].fresh);
+        let replaced = match outer {
+            Some(fresh) => create_fresh(fresh, name).map(|fresh| (fresh, name.to_owned())),
+            None => with_access(&parent, || exchange_with_fresh(&parent, name)),
+        };
+        // Without space for another directory it is moved aside: that needs no inode, and hardly ever space.
+        let Ok((fresh, other)) = replaced else {
+            rename_aside(&parent, name)?;
+            return Ok(None);
+        };
+        Ok(Some(Replaced {
+            path: self.path,
+            identity: identity(&fstat(&fresh)?),
+            stays: false,
+            fresh,
+            parent,
+            other,
+            name: name.to_owned(),
+            old,
+            stat,
+        }))
+    }
+}
+
+/// Creates an empty directory in one that is fresh itself.
+fn create_fresh(parent: &OwnedFd, name: &CStr) -> Result<OwnedFd, Errno> {
+    with_freed_space(parent, || mkdirat(parent, name, Mode::RWXU))?;
+    let fresh = openat(parent, name, DIRECTORY_FLAGS, Mode::empty())?;
+    // Another process that may write on the way could have put a directory of its own under this name.
+    match is_empty(&fresh)? {
+        true => Ok(fresh),
+        false => Err(Errno::STALE),
     }
 }
 
@@ -202,7 +242,7 @@ fn empty_into(parent: &OwnedFd, name: &CStr, from: &OwnedFd, to: &OwnedFd) -> Re
     let mut removed = Err(Errno::NOTEMPTY);
     for _ in 0..MAX_ATTEMPTS {
         move_entries(from, to)?;
-        removed = unlinkat(parent, name, AtFlags::REMOVEDIR);
+        removed = with_access(parent, || unlinkat(parent, name, AtFlags::REMOVEDIR));
         // Somebody may still create files in it.
         if removed != Err(Errno::NOTEMPTY) {
             break;
@@ -241,12 +281,9 @@ fn move_entries(from: &OwnedFd, to: &OwnedFd) -> Result<(), Errno> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         openat(from, c".", flags, Mode::empty())
     };
-    let listed = match open() {
-        Err(Errno::ACCESS) => unlock(from).and_then(|()| open()),
-        listed => listed,
-    };
+    let listed = with_access(from, open)?;
     let mut moved = 0;
-    for entry in Dir::new(listed?)? {
+    for entry in Dir::new(listed)? {
         let entry = entry?;
         let name = entry.file_name();
         if name == c"." || name == c".." {
@@ -256,7 +293,15 @@ fn move_entries(from: &OwnedFd, to: &OwnedFd) -> Result<(), Errno> {
         if moved > MAX_ENTRIES {
             return Err(Errno::TOOBIG);
         }
-        rename_new_between(from, to, name, name)?;
+        with_access(from, || rename_new_between(from, to, name, name))?;
     }
     Ok(())
+}
+
+/// Does something in a directory that the program may have locked.
+fn with_access<T>(directory: &OwnedFd, attempt: impl Fn() -> Result<T, Errno>) -> Result<T, Errno> {
+    match attempt() {
+        Err(Errno::ACCESS) => unlock(directory).and_then(|()| attempt()),
+        done => done,
+    }
 }

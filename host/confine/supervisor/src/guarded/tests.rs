@@ -182,6 +182,98 @@ fn directories_on_the_way_to_several_paths_are_replaced_at_all_levels() {
     assert_eq!(modes[1], 0o500);
 }
 
+/// All directories below one that is open, and itself.
+fn reachable(top: &OwnedFd) -> Vec<(Identity, OwnedFd)> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened = openat(top, c".", flags, Mode::empty()).unwrap();
+    let mut all = Vec::new();
+    for entry in rustix::fs::Dir::read_from(&opened).unwrap() {
+        let entry = entry.unwrap();
+        if entry.file_type() == FileType::Directory
+            && !entry.file_name().to_bytes().starts_with(b".")
+        {
+            let inner = openat(&opened, entry.file_name(), flags, Mode::empty()).unwrap();
+            all.extend(reachable(&inner));
+        }
+    }
+    all.push((identity(&fstat(&opened).unwrap()), opened));
+    all
+}
+
+/// Another run has the outermost directory open, and opens everything that it finds there at every moment.
+#[test]
+fn no_other_run_can_open_a_fresh_directory_inside_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = File::open(folder.path()).unwrap();
+    let work = folder.path().join("work");
+    fs::create_dir_all(work.join("a/b")).unwrap();
+    fs::create_dir_all(work.join("x")).unwrap();
+    for path in ["file", "a/file", "a/b/file", "x/file"] {
+        fs::write(work.join(path), "").unwrap();
+    }
+    let mut guarded = GuardedPaths::default();
+    for path in ["way/a/b/path", "way/a/b/other", "way/x/path", "way/path"] {
+        let added = guarded.add(top.as_fd(), path.as_bytes(), path.as_bytes(), None);
+        added.unwrap();
+    }
+    let held: OwnedFd = File::open(&work).unwrap().into();
+    fs::rename(&work, folder.path().join("way")).unwrap();
+    let mut opened = reachable(&held);
+    let mut settled = Vec::new();
+    let mut rounds = 0;
+    loop {
+        let replaced = guarded.take_off_the_way(&settled);
+        if replaced.is_empty() {
+            break;
+        }
+        assert_eq!(replaced.len(), 4, "some are replaced twice or not at all");
+        opened.extend(reachable(&held));
+        guarded.move_entries(&replaced, &mut settled);
+        rounds += 1;
+    }
+    assert_eq!(rounds, 1);
+    let way: OwnedFd = File::open(folder.path().join("way")).unwrap().into();
+    let on_the_way: Vec<Identity> = reachable(&way).into_iter().map(|(own, _)| own).collect();
+    assert_eq!(on_the_way.len(), 4);
+    for (own, handle) in &opened {
+        assert!(
+            !on_the_way.contains(own),
+            "the other run has one of them open"
+        );
+        assert_eq!(fstat(handle).unwrap().st_nlink, 0);
+    }
+    for path in ["file", "a/file", "a/b/file", "x/file"] {
+        assert!(folder.path().join("way").join(path).exists());
+    }
+}
+
+/// The other run puts a directory of its own into the place of one that was replaced.
+#[test]
+fn a_directory_that_returns_to_its_place_is_not_moved_onto_the_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = File::open(folder.path()).unwrap();
+    let work = folder.path().join("work");
+    fs::create_dir_all(work.join("a")).unwrap();
+    let mut guarded = GuardedPaths::default();
+    let added = guarded.add(top.as_fd(), b"way/a/path", b"path", None);
+    added.unwrap();
+    let held: OwnedFd = File::open(&work).unwrap().into();
+    fs::rename(&work, folder.path().join("way")).unwrap();
+    let replaced = guarded.take_off_the_way(&[]);
+    rustix::fs::renameat(&held, c"a", &held, c"moved").unwrap();
+    rustix::fs::mkdirat(&held, c"a", Mode::RWXU).unwrap();
+    rustix::fs::mkdirat(&held, c"a/path", Mode::RWXU).unwrap();
+    let opened: Vec<Identity> = reachable(&held).into_iter().map(|(own, _)| own).collect();
+    let mut settled = Vec::new();
+    guarded.move_entries(&replaced, &mut settled);
+    assert!(guarded.take_off_the_way(&settled).is_empty());
+    let way = folder.path().join("way/a");
+    let on_the_way: OwnedFd = File::open(way).unwrap().into();
+    assert!(!opened.contains(&identity(&fstat(on_the_way).unwrap())));
+    let fate = guarded.move_aside().pop().unwrap().fate;
+    assert!(matches!(fate, Fate::Moved(_)), "{fate:?}");
+}
+
 fn mode(mode: u32) -> fs::Permissions {
     use std::os::unix::fs::PermissionsExt as _;
     fs::Permissions::from_mode(mode)
