@@ -21,12 +21,15 @@
 //! follow: a large directory must not use up the space that the others need. Whoever has the old one open is left with a
 //! directory that was removed. The fresh one inside another is created in the fresh one around it, never in the old one, where
 //! others could open it.
+//! A directory of the start that was moved, and is back, counts as new: meanwhile it may have been in the workspace of another
+//! run.
 //!
 //! Replacing and renaming both need space: a new directory needs an inode, and a new name may need another block in its
 //! parent. A program could fill the disk to prevent them, so an unnamed file (`O_TMPFILE`) reserves space until the
 //! program's last process has exited.
 
 mod entries;
+mod moves;
 mod renew;
 mod reserve;
 #[cfg(test)]
@@ -34,6 +37,7 @@ mod tests;
 
 use crate::report::{Appeared, Fate};
 use entries::{DIRECTORY_FLAGS, Identity, identity, proc_path, rename_aside, unlock};
+use moves::{Moves, Original};
 use renew::{Replaced, Way};
 use reserve::reserve;
 use rustix::fs::{FileType, Mode, OFlags, fstat, openat};
@@ -55,6 +59,7 @@ pub struct GuardedPaths {
     paths: Vec<GuardedPath>,
     /// Unnamed files, one for each device, that occupy space until it is needed.
     reserves: Vec<(u64, OwnedFd)>,
+    moves: Moves,
 }
 
 #[derive(Debug)]
@@ -64,6 +69,8 @@ struct GuardedPath {
     original: Option<Identity>,
     /// Each directory on the way that existed at the start, with the names that lead on from there.
     starts: Vec<(OwnedFd, Vec<CString>)>,
+    /// What these directories were like.
+    originals: Vec<Original>,
     seen: bool,
     /// The last directory on the way that could not be replaced: a handle to it if it was moved aside, or why it could not be.
     not_replaced: Option<Result<OwnedFd, Errno>>,
@@ -110,9 +117,11 @@ impl GuardedPaths {
                 Err(error) => return Err(error.into()),
             }
         }
+        let originals = starts.iter().map(|(start, _)| Original::of(start));
         let mut added = GuardedPath {
             path: path.to_vec(),
             original,
+            originals: originals.collect::<Result<_, _>>()?,
             starts,
             seen: false,
             not_replaced: None,
@@ -122,6 +131,18 @@ impl GuardedPaths {
         }
         self.paths.push(added);
         Ok(())
+    }
+
+    /// Starts watching whether directories on the way are moved. Without this, more of them are replaced than necessary.
+    pub fn watch_moves(&mut self) {
+        // The program cannot move the first one, which is the one that it may write.
+        let starts = self
+            .paths
+            .iter()
+            .flat_map(|path| path.starts.iter().skip(1));
+        for (start, _) in starts {
+            self.moves.watch(start);
+        }
     }
 
     /// Reserves space on the file system of each path, so that the path can be moved aside even if the program fills the
@@ -169,12 +190,13 @@ impl GuardedPaths {
             .collect()
     }
 
-    /// Replaces the directories on the way that are not those of the start.
+    /// Replaces the directories on the way that are not those of the start, or were moved meanwhile.
     ///
     /// First all of them are taken off the way, and only then entries are moved: many entries may need more space than was
     /// reserved. Whoever has one of the old directories open may put another one into it before its entries are moved, so
     /// this is repeated until there is nothing left to replace.
     fn renew_directories(&mut self) {
+        self.moves.read();
         let mut settled = Vec::new();
         let starts = self.paths.iter().flat_map(|path| &path.starts);
         let levels = starts.map(|(_, names)| names.len()).max().unwrap_or(0);
@@ -218,11 +240,19 @@ impl GuardedPaths {
         settled: &[Identity],
         replaced: &mut Vec<Replaced>,
     ) {
+        let pinned = self.pinned();
         let path = &mut self.paths[number];
-        for start in 0..path.starts.len() {
+        let originals = path.starts.iter().zip(&path.originals);
+        let originals = originals.map(|((start, _), original)| (start, original));
+        let moved = originals.skip(1).position(|(start, original)| {
+            !pinned.contains(&original.identity) && self.moves.has_moved(start, original)
+        });
+        // What is inside one that was moved was moved with it.
+        let kept = moved.map_or(path.starts.len(), |moved| moved + 1);
+        for start in 0..kept {
             let mut way = Way {
                 path: number,
-                starts: &path.starts,
+                starts: &path.starts[..kept],
                 settled,
                 replaced,
                 inside: None,
@@ -240,6 +270,14 @@ impl GuardedPaths {
                 }
             }
         }
+    }
+
+    /// The directories around paths that exist. No program can move these, because they are mount points. Replacing one would
+    /// remove those of other programs.
+    fn pinned(&self) -> Vec<Identity> {
+        let paths = self.paths.iter().filter(|path| path.original.is_some());
+        let originals = paths.flat_map(|path| path.originals.iter().skip(1));
+        originals.map(|original| original.identity).collect()
     }
 
     /// Whether there are none.

@@ -124,6 +124,7 @@ fn guarded_paths(plan: &Plan, handles: &Handles) -> Result<GuardedPaths, Confine
         let added = guarded.add(handle.as_fd(), below, path, *original);
         added.step_on("protect", path)?;
     }
+    guarded.watch_moves();
     let reserved = guarded.reserve_space();
     reserved.or_else(|(path, error)| {
         Err(error).step_on("reserve 256 KiB of disk space to protect", &path)

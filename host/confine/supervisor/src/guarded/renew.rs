@@ -74,7 +74,7 @@ impl Replaced {
 pub(super) struct Way<'a> {
     /// The index of the path.
     pub(super) path: usize,
-    /// Each directory on the way that existed at the start, with the names that lead on from there.
+    /// Each directory on the way that existed at the start and was not moved, with the names that lead on from there.
     pub(super) starts: &'a [(OwnedFd, Vec<CString>)],
     /// Directories that are new, but were created here.
     pub(super) settled: &'a [Identity],

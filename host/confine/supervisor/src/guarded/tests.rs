@@ -274,6 +274,44 @@ fn a_directory_that_returns_to_its_place_is_not_moved_onto_the_way() {
     assert!(matches!(fate, Fate::Moved(_)), "{fate:?}");
 }
 
+/// Directories of the start, which the program moves away and back, and another run opens meanwhile. Returns whether each still
+/// exists for that run after the end.
+fn moved_and_back(is_watched: bool, moved: &str) -> [bool; 2] {
+    let folder = tempfile::tempdir().unwrap();
+    let top = File::open(folder.path()).unwrap();
+    fs::create_dir_all(folder.path().join("way/a")).unwrap();
+    fs::write(folder.path().join("way/a/file"), "").unwrap();
+    // So that their change times differ from later ones.
+    std::thread::sleep(std::time::Duration::from_millis(2200));
+    let mut guarded = GuardedPaths::default();
+    let added = guarded.add(top.as_fd(), b"way/a/path", b"path", None);
+    added.unwrap();
+    if is_watched {
+        guarded.watch_moves();
+        // Files that come and go move nothing.
+        fs::write(folder.path().join("way/other"), "").unwrap();
+        fs::write(folder.path().join("way/a/other"), "").unwrap();
+    }
+    let held = ["way", "way/a"].map(|path| File::open(folder.path().join(path)).unwrap());
+    if !moved.is_empty() {
+        let (path, aside) = (folder.path().join(moved), folder.path().join("aside"));
+        fs::rename(&path, &aside).unwrap();
+        fs::rename(&aside, &path).unwrap();
+    }
+    assert_eq!(guarded.move_aside(), []);
+    assert!(folder.path().join("way/a/file").exists());
+    held.map(|held| fstat(held).unwrap().st_nlink > 0)
+}
+
+#[test]
+fn a_directory_that_was_moved_and_is_back_is_replaced_with_all_on_the_way_in_it() {
+    for is_watched in [true, false] {
+        assert_eq!(moved_and_back(is_watched, "way"), [false, false]);
+        assert_eq!(moved_and_back(is_watched, "way/a"), [is_watched, false]);
+        assert_eq!(moved_and_back(is_watched, ""), [true, true]);
+    }
+}
+
 fn mode(mode: u32) -> fs::Permissions {
     use std::os::unix::fs::PermissionsExt as _;
     fs::Permissions::from_mode(mode)
