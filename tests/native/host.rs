@@ -3,6 +3,7 @@
 use super::outside::Outside;
 use super::protected::PATHS;
 use super::readings;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use skillrun_confine::{
     Appeared, Backend, Confinement, Fate, Job, Limits, Mount, MountKind, Running, Scratch, Script,
 };
@@ -292,10 +293,18 @@ impl Host {
     /// Starts a script, and another one when the first has printed a line and while it still runs.
     async fn beside(&self, command: Vec<OsString>) {
         let outside = Outside::new(&self.root);
-        let mut first = self.start(command, "", outside.environment(), "scratch");
+        let asked = "# limits: network=1";
+        let mut first = self.start(command, asked, outside.environment(), "scratch");
         println!("{}", first_line(&mut first).await);
         fs::create_dir(self.root.join("scratch/second")).unwrap();
         let second = ["/bin/bash", "-c", "echo beside it"].map(OsString::from);
+        // The soft limit of whoever starts the second script may be lower than what the first one has in transit.
+        let limit = getrlimit(Resource::Nofile);
+        let low = Rlimit {
+            current: Some(48),
+            ..limit
+        };
+        setrlimit(Resource::Nofile, low).unwrap();
         let environment = outside.environment();
         let mut second = self.start(second.to_vec(), "", environment, "scratch/second");
         print!(
@@ -304,6 +313,7 @@ impl Host {
         );
         println!("{:?}", second.ended().await.map(|end| end.stopped));
         abandon(first).await;
+        assert_eq!(getrlimit(Resource::Nofile), low);
     }
 
     /// Runs many scripts at once: none continues before all have started.

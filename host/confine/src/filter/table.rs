@@ -276,7 +276,7 @@ pub(super) const ALLOWED: &[Entry] = &[
     ]])
     .otherwise(libc::EPERM),
     Entry::new("use an open socket").calls(calls![
-        SYS_sendto, SYS_recvfrom, SYS_sendmsg, SYS_recvmsg, SYS_sendmmsg, SYS_recvmmsg,
+        SYS_sendto, SYS_recvfrom, SYS_recvmsg, SYS_recvmmsg,
         SYS_shutdown, SYS_getsockname, SYS_getpeername, SYS_getsockopt
     ]),
     Entry::new("socket options").only(Where::Cgroup).calls(calls![SYS_setsockopt]),
@@ -288,6 +288,9 @@ pub(super) const ALLOWED: &[Entry] = &[
     .calls(calls![SYS_setsockopt])
     .when(&[
         &[Test(1, Is::Not(libc::SOL_SOCKET as u32))],
+    Entry::new("send messages, which names are resolved by. They can carry handles")
+        .only(Where::Network)
+        .calls(calls![SYS_sendmsg, SYS_sendmmsg]),
         &[
             Test(2, Is::Not(libc::SO_SNDBUF as u32)),
             Test(2, Is::Not(libc::SO_RCVBUF as u32)),
@@ -376,6 +379,12 @@ pub(super) const REFUSED: &[Entry] = &[
         SYS_process_madvise
     ]),
     Entry::new("mounts").calls(calls![
+    Entry::new(
+        "send handles: no process shows those in transit, and the kernel counts them for all processes of the \
+         user together. On the sockets that a program without network has, libraries send nothing else by these calls",
+    )
+    .only(Where::NoNetwork)
+    .calls(calls![SYS_sendmsg, SYS_sendmmsg]),
         SYS_mount,
         SYS_umount2,
         SYS_pivot_root,

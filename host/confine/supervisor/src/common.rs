@@ -3,11 +3,13 @@
 use crate::error::{ConfineError, Step as _};
 use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::CapabilitySet;
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How often removing a control group is attempted, a millisecond apart: its last process may still be
@@ -19,16 +21,66 @@ const MAX_REMOVE_ATTEMPTS: u32 = 50;
 const MAX_SEND_ATTEMPTS: u32 = 2000;
 
 /// Sends handles along with one byte. If the user has too many handles in transit, waits until some were received.
+///
+/// The kernel compares their number with the limit on open files of the process that sends the next one. A program has a low
+/// limit, so it cannot have as many in transit as this process may with its hard limit.
 pub fn send_handles(to: impl AsFd, handles: &[BorrowedFd<'_>]) -> io::Result<()> {
+    let mut raised = None;
     let mut attempts = 1;
     loop {
         match send_now(to.as_fd(), handles) {
             Err(Errno::TOOMANYREFS) if attempts < MAX_SEND_ATTEMPTS => {
                 attempts += 1;
-                std::thread::sleep(Duration::from_millis(1));
+                match raised {
+                    None => raised = Some(RaisedLimit::new()),
+                    Some(_) => std::thread::sleep(Duration::from_millis(1)),
+                }
+            }
+            Err(error @ Errno::TOOMANYREFS) => {
+                let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+                return Err(io::Error::new(
+                    io::Error::from(error).kind(),
+                    format!(
+                        "programs of this user, such as another script, have sent more than {limit} file handles that \
+                         nobody has received: {error}"
+                    ),
+                ));
             }
             sent => return Ok(sent?),
         }
+    }
+}
+
+/// Serialises raising the limit, so that none is restored to the raised one.
+static LIMIT: Mutex<()> = Mutex::new(());
+
+/// The limit on open files is raised as far as possible until this is dropped.
+struct RaisedLimit {
+    before: Rlimit,
+    _only: MutexGuard<'static, ()>,
+}
+
+impl RaisedLimit {
+    fn new() -> Self {
+        let only = LIMIT.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = getrlimit(Resource::Nofile);
+        let maximum = before.maximum;
+        let raised = Rlimit {
+            current: maximum,
+            maximum,
+        };
+        // If this fails, sending goes on failing.
+        let _ = setrlimit(Resource::Nofile, raised);
+        Self {
+            before,
+            _only: only,
+        }
+    }
+}
+
+impl Drop for RaisedLimit {
+    fn drop(&mut self) {
+        let _ = setrlimit(Resource::Nofile, self.before);
     }
 }
 
