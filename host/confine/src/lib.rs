@@ -74,6 +74,8 @@ mod other;
 #[cfg(target_os = "linux")]
 mod supervisor;
 #[cfg(target_os = "linux")]
+mod transient;
+#[cfg(target_os = "linux")]
 pub mod wall;
 
 pub use job::{Handle, Job, Mount, MountKind, Scratch, Script};
@@ -110,6 +112,9 @@ pub struct ConfineError {
 pub struct NoBackendError {
     /// Each backend that was probed, with the reason why it does not work.
     pub rejected: Vec<(Backend, ConfineError)>,
+    /// Whether the last of them may work later: the machine offers it, but something was used up or interrupted. Weaker
+    /// backends were not probed then.
+    pub is_transient: bool,
 }
 
 impl NoBackendError {

@@ -2,6 +2,7 @@
 
 use crate::filter::{Memory, Network, filter, reported};
 use crate::supervisor::{Executable, Supervisor, sealed_memfd, whole_reply};
+use crate::transient::is_transient;
 use crate::{Backend, ConfineError, End, Job, Limits, Mount, MountKind, NoBackendError, Script};
 use skillrun_supervisor::{Guarded, GuardedPaths, MAX_MOUNTS, Plan, SYSTEM};
 use std::ffi::{OsStr, OsString};
@@ -60,18 +61,37 @@ impl Shared {
 
 impl Confinement {
     /// Probes the backends, the strongest first, and returns the first that works. A probe starts a
-    /// confined process that attempts what must not be possible.
+    /// confined process that attempts what must not be possible. A weaker backend is used only if this machine does not offer
+    /// the stronger one, not if a probe failed for a reason that may pass.
     pub fn find() -> Result<Self, NoBackendError> {
+        Self::find_by(Self::with)
+    }
+
+    fn find_by(
+        probe: impl Fn(Backend) -> Result<Self, ConfineError>,
+    ) -> Result<Self, NoBackendError> {
         let mut rejected = Vec::new();
         for backend in [Backend::Namespaces, Backend::Landlock] {
-            match Self::with(backend) {
+            match probe(backend) {
                 Ok(found) => {
                     return Ok(Self { rejected, ..found });
                 }
-                Err(error) => rejected.push((backend, error)),
+                Err(error) => {
+                    let is_transient = is_transient(&error);
+                    rejected.push((backend, error));
+                    if is_transient {
+                        return Err(NoBackendError {
+                            rejected,
+                            is_transient,
+                        });
+                    }
+                }
             }
         }
-        Err(NoBackendError { rejected })
+        Err(NoBackendError {
+            rejected,
+            is_transient: false,
+        })
     }
 
     /// Probes one backend.
@@ -511,6 +531,7 @@ fn probe(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Enforcement, LimitEnforcement, Stopped, Usage};
     use rustix::process::{Pid, test_kill_process};
     use std::sync::mpsc;
     use std::thread::ThreadId;
@@ -547,6 +568,64 @@ mod tests {
         let supervisor = &running.program.as_ref().unwrap().supervisor;
         let pid = Pid::from_child(&supervisor.process);
         (running, pid, scratch)
+    }
+
+    fn nothing() -> End {
+        End {
+            stopped: Stopped::Exited(0),
+            time: Duration::ZERO,
+            usage: Usage {
+                cpu: Duration::ZERO,
+                peak_memory: 0,
+            },
+            layers: Vec::new(),
+            enforcement: LimitEnforcement {
+                time: Enforcement::Hard,
+                memory: Enforcement::Hard,
+                disk: Enforcement::Hard,
+                processes: Enforcement::Hard,
+            },
+            appeared: Vec::new(),
+            refused_sockets: 0,
+        }
+    }
+
+    /// What was probed after a probe of namespaces that failed for this reason, and what came of it.
+    fn found_after(why: &str) -> (Vec<Backend>, Result<Backend, bool>) {
+        let probed = std::cell::RefCell::new(Vec::new());
+        let found = Confinement::find_by(|backend| {
+            probed.borrow_mut().push(backend);
+            match backend {
+                Backend::Namespaces => Err(ConfineError {
+                    step: "send the plan to the supervisor".into(),
+                    why: why.into(),
+                }),
+                Backend::Landlock => Ok(Confinement {
+                    shared: Arc::new(Shared {
+                        executable: Executable::load()?,
+                        backend,
+                        spare: Mutex::new(None),
+                    }),
+                    probe: nothing(),
+                    rejected: Vec::new(),
+                    keeps_spare: false,
+                }),
+            }
+        });
+        let found = found.map(|found| found.backend());
+        (
+            probed.into_inner(),
+            found.map_err(|error| error.is_transient),
+        )
+    }
+
+    #[test]
+    fn a_weaker_backend_is_not_used_for_a_reason_that_may_pass() {
+        let transient = found_after("Too many references: cannot splice (os error 109)");
+        assert_eq!(transient, (vec![Backend::Namespaces], Err(true)));
+        let permanent = found_after("Operation not permitted (os error 1)");
+        let both = vec![Backend::Namespaces, Backend::Landlock];
+        assert_eq!(permanent, (both, Ok(Backend::Landlock)));
     }
 
     #[test]

@@ -21,6 +21,7 @@ impl Confinement {
     pub fn find() -> Result<Self, NoBackendError> {
         Err(NoBackendError {
             rejected: Vec::new(),
+            is_transient: false,
         })
     }
 

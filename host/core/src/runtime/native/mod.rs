@@ -37,7 +37,7 @@ use skillrun_confine::{
 };
 use std::path::{Path, PathBuf};
 use std::pin::pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
 
@@ -57,11 +57,47 @@ pub(crate) struct Native {
     protected: Arc<[PathBuf]>,
     log: Arc<[PathBuf]>,
     approvals: Arc<Approvals>,
-    confinement: Arc<OnceLock<Result<Confinement, NoBackendError>>>,
+    confinement: Arc<Probed>,
     /// Whether many scripts will run, so that a spare supervisor pays off.
     keeps_spare: bool,
     /// How many threads do not return from a file system.
     stuck: Arc<watch::Sender<usize>>,
+}
+
+/// The result of probing the machine. A failure that may pass is not kept.
+#[derive(Debug, Default)]
+struct Probed {
+    found: OnceLock<Result<Confinement, NoBackendError>>,
+    /// Held while the machine is probed, so that many scripts at the same time wait for one probe.
+    probing: Mutex<()>,
+}
+
+impl Probed {
+    fn get(
+        &self,
+        find: impl FnOnce() -> Result<Confinement, NoBackendError>,
+    ) -> Result<&Confinement, NoBackendError> {
+        let kept = || {
+            self.found
+                .get()
+                .map(|found| found.as_ref().map_err(Clone::clone))
+        };
+        if let Some(found) = kept() {
+            return found;
+        }
+        let _probing = self.probing.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = kept() {
+            return found;
+        }
+        match find() {
+            Err(error) if error.is_transient => Err(error),
+            found => self
+                .found
+                .get_or_init(|| found)
+                .as_ref()
+                .map_err(Clone::clone),
+        }
+    }
 }
 
 /// What this machine offers to native scripts.
@@ -99,16 +135,15 @@ impl Native {
         }
     }
 
-    /// The strongest backend that works here; probed once.
-    fn confinement(&self) -> Result<&Confinement, &NoBackendError> {
-        let found = self.confinement.get_or_init(|| {
+    /// The strongest backend that works here; probed once, unless the probe failed for a reason that may pass.
+    fn confinement(&self) -> Result<&Confinement, NoBackendError> {
+        self.confinement.get(|| {
             let found = Confinement::find();
             match self.keeps_spare {
                 true => found.map(Confinement::with_spare_supervisor),
                 false => found,
             }
-        });
-        found.as_ref()
+        })
     }
 
     /// Whether scripts can see a directory at another path than its own. Without any backend, the decision refuses them.
@@ -172,7 +207,7 @@ impl Native {
     /// Opens the mounts and starts the program, if the caller still waits by then. May block.
     fn start(&self, plan: &Plan, scratch: &Scratch, caller: &Caller) -> Result<Running, Error> {
         let failed = |error: &dyn std::fmt::Display| Error::Sandbox(error.to_string());
-        let confinement = self.confinement().map_err(|error| failed(error))?;
+        let confinement = self.confinement().map_err(|error| failed(&error))?;
         let backend = confinement.backend();
         let mounts = self.mount_plan(plan, backend)?;
         let mounts = mounts.open(plan, backend, &self.log)?;
@@ -402,8 +437,17 @@ impl Runtime for Native {
             return Err(refuse(format!("{refuses}, and `{name}` {what}")).hint(hint));
         }
         let confinement = self.confinement().map_err(|no_backend| {
-            let message = format!("`{name}` cannot be confined on this machine: {no_backend}");
-            refuse(message).hint("`skillrun doctor` shows what this machine offers")
+            let (state, hint) = match no_backend.is_transient {
+                true => (
+                    "now",
+                    "try again; another program of this user may use up what is missing",
+                ),
+                false => (
+                    "on this machine",
+                    "`skillrun doctor` shows what this machine offers",
+                ),
+            };
+            refuse(format!("`{name}` cannot be confined {state}: {no_backend}")).hint(hint)
         })?;
         let backend = confinement.backend();
         if demand == NativeMode::Namespaces && backend != Backend::Namespaces {
@@ -687,5 +731,35 @@ fn isolation(end: &End) -> Isolation {
             disk: convert(end.enforcement.disk),
             processes: convert(end.enforcement.processes),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    fn error(is_transient: bool) -> NoBackendError {
+        NoBackendError {
+            rejected: Vec::new(),
+            is_transient,
+        }
+    }
+
+    #[test]
+    fn a_probe_that_failed_for_a_reason_that_may_pass_is_repeated() {
+        let (probed, probes) = (Probed::default(), Cell::new(0));
+        let probe = |is_transient| {
+            let found = probed.get(|| {
+                probes.set(probes.get() + 1);
+                Err(error(is_transient))
+            });
+            found.map(|_| ()).map_err(|error| error.is_transient)
+        };
+        assert_eq!((probe(true), probe(true)), (Err(true), Err(true)));
+        assert_eq!(probes.get(), 2);
+        // What the machine does not offer is asked for once.
+        assert_eq!((probe(false), probe(true)), (Err(false), Err(false)));
+        assert_eq!(probes.get(), 3);
     }
 }
