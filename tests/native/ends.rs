@@ -49,7 +49,11 @@ pub(super) const BY_ROOT: [(&str, Ending); 1] = [(
 )];
 
 /// The same for those whose script is in Python.
-pub(super) const BY_PYTHON: [(&str, Ending); 2] = [
+pub(super) const BY_PYTHON: [(&str, Ending); 3] = [
+    (
+        "landlock_rules_are_made_only_where_a_control_group_counts_them",
+        landlock_rules,
+    ),
     (
         "attributes_of_files_are_set_only_where_a_control_group_counts_them",
         attributes,
@@ -106,6 +110,45 @@ fn attributes(variant: Variant) -> Result<(), String> {
             &format!("{text}{stderr}"),
         )),
     }
+}
+
+/// Makes a ruleset that knows network ports, and a rule.
+const LANDLOCK_RULES: &str = r#"
+import ctypes, errno
+libc = ctypes.CDLL(None, use_errno=True)
+def call(*arguments):
+    got = libc.syscall(*arguments)
+    return got if got >= 0 else errno.errorcode[ctypes.get_errno()]
+attributes = (ctypes.c_uint64 * 2)(0, 3)
+ruleset = call(444, attributes, ctypes.c_size_t(16), 0)
+print("ruleset:", "made" if isinstance(ruleset, int) else ruleset)
+if isinstance(ruleset, str):
+    ruleset = 0
+rule = (ctypes.c_uint64 * 2)(1, 80)
+print("rule:", call(445, ruleset, 2, rule, 0))
+print("enforced:", call(446, ruleset, 0))
+"#;
+
+/// Rules are memory that no process shows.
+fn landlock_rules(variant: Variant) -> Result<(), String> {
+    counted(variant, LANDLOCK_RULES, |is_counted| match is_counted {
+        true => "ruleset: made\nrule: 0\nenforced: 0\nended: Exited(0)\n",
+        false => "ruleset: ENOTSUP\nrule: ENOTSUP\nenforced: ENOTSUP\nended: Exited(0)\n",
+    })
+}
+
+/// Compares what a script prints, which depends on whether a control group counts its memory.
+fn counted(
+    variant: Variant,
+    script: &str,
+    wanted: impl Fn(bool) -> &'static str,
+) -> Result<(), String> {
+    let env = NativeEnv::new(variant);
+    let mut host = env.host("counted");
+    let output = host.args([PYTHON, "-c", script]).output().unwrap();
+    let is_counted = output.stdout.starts_with(b"counted: true");
+    let wanted = format!("counted: {is_counted}\n{}", wanted(is_counted));
+    same(&output, &wanted)
 }
 
 /// Sends handles to itself and never receives them, until the kernel refuses one more.

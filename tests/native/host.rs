@@ -73,6 +73,7 @@ pub(crate) fn main(role: &str) -> ExitCode {
             "protected, moved" => host.moved(command).await,
             "replaced" => host.replaced(command).await,
             "attributes" => host.attributes(command).await,
+            "counted" => host.counted(command).await,
             "vanished" => host.vanished(command).await,
             "late" => host.late(command, "").await,
             "script" => host.script(command).await,
@@ -297,7 +298,6 @@ impl Host {
         let mut first = self.start(command, asked, outside.environment(), "scratch");
         println!("{}", first_line(&mut first).await);
         fs::create_dir(self.root.join("scratch/second")).unwrap();
-        let second = ["/bin/bash", "-c", "echo beside it"].map(OsString::from);
         // The soft limit of whoever starts the second script may be lower than what the first one has in transit.
         let limit = getrlimit(Resource::Nofile);
         let low = Rlimit {
@@ -305,6 +305,7 @@ impl Host {
             ..limit
         };
         setrlimit(Resource::Nofile, low).unwrap();
+        let second = ["/bin/bash", "-c", "echo beside it"].map(OsString::from);
         let environment = outside.environment();
         let mut second = self.start(second.to_vec(), "", environment, "scratch/second");
         print!(
@@ -312,8 +313,8 @@ impl Host {
             shown("stdout", &collect(second.stdout.take()).await, "")
         );
         println!("{:?}", second.ended().await.map(|end| end.stopped));
-        abandon(first).await;
         assert_eq!(getrlimit(Resource::Nofile), low);
+        abandon(first).await;
     }
 
     /// Runs many scripts at once: none continues before all have started.
@@ -413,6 +414,23 @@ impl Host {
         print!("{}", shown("stdout", &stdout, ""));
         print!("{}", shown("stderr", &stderr, "stderr| "));
         println!("ended: {:?}", end.stopped);
+    }
+
+    /// Runs a script, and prints whether a control group counts its memory.
+    async fn counted(&self, command: Vec<OsString>) {
+        let mut running = self.start(command, "# limits: files=256", self.mark(), "scratch");
+        drop(running.stdin.take());
+        let (stdout, stderr) = (running.stdout.take(), running.stderr.take());
+        let (stdout, stderr) = tokio::join!(collect(stdout), collect(stderr));
+        let layers = &self.confinement.probe().layers;
+        let counted = layers.contains(&skillrun_confine::Layer::MemoryCgroup);
+        println!("counted: {counted}");
+        print!("{}", shown("stdout", &stdout, ""));
+        print!("{}", shown("stderr", &stderr, "stderr| "));
+        match running.ended().await {
+            Ok(end) => println!("ended: {:?}", end.stopped),
+            Err(error) => println!("unable: {error}"),
+        }
     }
 
     /// Opens the protected path that the first word names, executes the second word in a shell, then runs a script.

@@ -210,7 +210,8 @@ fn answers(backend: Backend, network: Network, memory: Memory) -> BTreeMap<u32, 
     add(table::UNSUPPORTED, &|_| Answer::Errno(libc::EOPNOTSUPP));
     add(table::ALLOWED, &Entry::answer);
     // Last, because these replace entries of `ALLOWED` and `REFUSED`. EOPNOTSUPP is what a file system
-    // without extended attributes returns, and programs that copy files expect it.
+    // without extended attributes returns, and programs that copy files expect it; so does a kernel on which Landlock is
+    // switched off.
     add(table::UNCOUNTED, &|_| Answer::Errno(libc::EOPNOTSUPP));
     answers
 }

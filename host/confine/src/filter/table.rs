@@ -77,11 +77,20 @@ const NOT_ONLY_READING: u32 = (libc::O_ACCMODE
     | libc::O_DIRECTORY) as u32;
 
 /// Calls that take kernel memory which no process shows, refused if no control group counts it.
-pub(super) const UNCOUNTED: &[Entry] = &[Entry::new(
-    "extended attributes of files in memory: the script's copy can have any number of them",
-)
-.only(Where::NoCgroup)
-.calls(calls![SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr])];
+pub(super) const UNCOUNTED: &[Entry] = &[
+    Entry::new(
+        "extended attributes of files in memory: the script's copy can have any number of them",
+    )
+    .only(Where::NoCgroup)
+    .calls(calls![SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr]),
+    Entry::new("Landlock rules, of which a ruleset can have any number")
+        .only(Where::NoCgroup)
+        .calls(calls![
+            SYS_landlock_create_ruleset,
+            SYS_landlock_add_rule,
+            SYS_landlock_restrict_self
+        ]),
+];
 
 pub(super) const ALLOWED: &[Entry] = &[
     Entry::new("read and write what is open")
@@ -279,6 +288,9 @@ pub(super) const ALLOWED: &[Entry] = &[
         SYS_sendto, SYS_recvfrom, SYS_recvmsg, SYS_recvmmsg,
         SYS_shutdown, SYS_getsockname, SYS_getpeername, SYS_getsockopt
     ]),
+    Entry::new("send messages, which names are resolved by. They can carry handles")
+        .only(Where::Network)
+        .calls(calls![SYS_sendmsg, SYS_sendmmsg]),
     Entry::new("socket options").only(Where::Cgroup).calls(calls![SYS_setsockopt]),
     Entry::new(
         "the same, but no larger buffers (SO_SNDBUF and the like): the supervisor counts each socket with \
@@ -288,9 +300,6 @@ pub(super) const ALLOWED: &[Entry] = &[
     .calls(calls![SYS_setsockopt])
     .when(&[
         &[Test(1, Is::Not(libc::SOL_SOCKET as u32))],
-    Entry::new("send messages, which names are resolved by. They can carry handles")
-        .only(Where::Network)
-        .calls(calls![SYS_sendmsg, SYS_sendmmsg]),
         &[
             Test(2, Is::Not(libc::SO_SNDBUF as u32)),
             Test(2, Is::Not(libc::SO_RCVBUF as u32)),
@@ -370,6 +379,12 @@ pub(super) const REFUSED: &[Entry] = &[
             SYS_accept4
         ]),
     Entry::new("no sockets either").only(Where::SocketsRefused).calls(calls![SYS_socket]),
+    Entry::new(
+        "send handles: no process shows those in transit, and the kernel counts them for all processes of the \
+         user together. On the sockets that a program without network has, libraries send nothing else by these calls",
+    )
+    .only(Where::NoNetwork)
+    .calls(calls![SYS_sendmsg, SYS_sendmmsg]),
     Entry::new("other processes' memory and handles").calls(calls![
         SYS_ptrace,
         SYS_process_vm_readv,
@@ -379,12 +394,6 @@ pub(super) const REFUSED: &[Entry] = &[
         SYS_process_madvise
     ]),
     Entry::new("mounts").calls(calls![
-    Entry::new(
-        "send handles: no process shows those in transit, and the kernel counts them for all processes of the \
-         user together. On the sockets that a program without network has, libraries send nothing else by these calls",
-    )
-    .only(Where::NoNetwork)
-    .calls(calls![SYS_sendmsg, SYS_sendmmsg]),
         SYS_mount,
         SYS_umount2,
         SYS_pivot_root,
