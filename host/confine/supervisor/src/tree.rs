@@ -8,6 +8,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::time::{Duration, Instant};
+use std::path::Path;
 
 /// The least that a file counts as: a limit in bytes alone would let empty files fill memory.
 pub(crate) const BYTES_PER_FILE: u64 = 4096;
@@ -199,7 +200,17 @@ impl MemoryCounters {
 }
 
 pub(crate) fn memory_counters(process: i32) -> Option<MemoryCounters> {
-    let text = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let threads = || {
+        let threads = fs::read_dir(format!("/proc/{process}/task")).ok()?;
+        threads
+            .flatten()
+            .find_map(|thread| memory_counters_of(&thread.path()))
+    };
+    memory_counters_of(Path::new(&format!("/proc/{process}"))).or_else(threads)
+}
+
+fn memory_counters_of(shown: &Path) -> Option<MemoryCounters> {
+    let text = fs::read_to_string(shown.join("status")).ok()?;
     Some(MemoryCounters {
         anonymous: sum_of(&text, &["RssAnon", "VmSwap", "HugetlbPages"])?,
         shared: sum_of(&text, &["RssShmem"])?,
