@@ -49,10 +49,14 @@ pub(super) const BY_ROOT: [(&str, Ending); 1] = [(
 )];
 
 /// The same for those whose script is in Python.
-pub(super) const BY_PYTHON: [(&str, Ending); 3] = [
+pub(super) const BY_PYTHON: [(&str, Ending); 4] = [
     (
         "landlock_rules_are_made_only_where_a_control_group_counts_them",
         landlock_rules,
+    ),
+    (
+        "a_program_that_watches_too_many_files_is_ended",
+        epoll_watches,
     ),
     (
         "attributes_of_files_are_set_only_where_a_control_group_counts_them",
@@ -134,6 +138,32 @@ fn landlock_rules(variant: Variant) -> Result<(), String> {
     counted(variant, LANDLOCK_RULES, |is_counted| match is_counted {
         true => "ruleset: made\nrule: 0\nenforced: 0\nended: Exited(0)\n",
         false => "ruleset: ENOTSUP\nrule: ENOTSUP\nenforced: ENOTSUP\nended: Exited(0)\n",
+    })
+}
+
+/// Watches 2 files by 30 epolls, each under 200 numbers, and waits.
+const EPOLL_WATCHES: &str = r#"
+import os, select, time
+epolls = [select.epoll() for _ in range(30)]
+for file in [os.eventfd(0), os.eventfd(0)]:
+    for number in range(50, 250):
+        os.dup2(file, number)
+        for epoll in epolls:
+            epoll.register(number, 0)
+print("12000 watches", flush=True)
+time.sleep(1)
+"#;
+
+/// The kernel counts the watches of all processes of a user together. Those of root's scripts are counted by themselves.
+fn epoll_watches(variant: Variant) -> Result<(), String> {
+    counted(variant, EPOLL_WATCHES, |is_counted| {
+        match is_counted && variant.who == Who::Root {
+            true => "12000 watches\nended: Exited(0)\n",
+            false => {
+                "12000 watches\nunable: cannot watch the program: it watches more than 10000 files by epoll, which other \
+                 programs of the user need, too\n"
+            }
+        }
     })
 }
 

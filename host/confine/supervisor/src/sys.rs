@@ -159,6 +159,13 @@ pub(crate) fn wake_synchronously(calls: BorrowedFd<'_>) {
     let _ = unsafe { libc::ioctl(calls.as_raw_fd(), request, SYNCHRONOUSLY) };
 }
 
+/// Whether two threads have the same table of handles; false if the kernel does not tell.
+pub(crate) fn share_handles(one: i32, other: i32) -> bool {
+    const FILES: i32 = 2; // KCMP_FILES
+    // SAFETY: the call takes numbers only and returns one.
+    unsafe { libc::syscall(libc::SYS_kcmp, one, other, FILES, 0u64, 0u64) == 0 }
+}
+
 /// Executes the program that a handle is open on; returns only if that failed.
 pub(crate) fn execute(
     program: BorrowedFd<'_>,

@@ -1,14 +1,15 @@
 //! The process tree of a run and its usage, read from `/proc`.
 
+use crate::sys;
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 use std::collections::HashSet;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, BufRead as _, BufReader};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
-use std::time::{Duration, Instant};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// The least that a file counts as: a limit in bytes alone would let empty files fill memory.
 pub(crate) const BYTES_PER_FILE: u64 = 4096;
@@ -134,8 +135,8 @@ fn exact_pages(process: i32, shared: bool) -> u64 {
 /// visible; the kernel allows a user as many of these as a process may have open.
 pub(crate) fn buffers(tree: &Tree, init: Option<i32>) -> u64 {
     let (mut sockets, mut pipes) = (HashSet::new(), HashSet::new());
-    for id in tree.ids() {
-        let Ok(handles) = fs::read_dir(format!("/proc/{id}/fd")) else {
+    for table in tree.ids().flat_map(handle_tables) {
+        let Ok(handles) = fs::read_dir(format!("{table}/fd")) else {
             continue;
         };
         for meta in handles.flatten().map(|handle| fs::metadata(handle.path())) {
@@ -151,6 +152,58 @@ pub(crate) fn buffers(tree: &Tree, init: Option<i32>) -> u64 {
     let all = init.and_then(socket_count).unwrap_or(0);
     let sockets = all.max(sockets.len() as u64);
     sockets * (send_buffer() + SOCKET_OVERSHOOT) + pipes.len() as u64 * PIPE_BYTES
+}
+
+/// The `/proc` directories of threads that show all handles of a process. Threads share one table of handles unless they were
+/// started otherwise, and a first thread that has exited shows none.
+fn handle_tables(process: i32) -> Vec<String> {
+    let threads = fs::read_dir(format!("/proc/{process}/task"));
+    let threads = threads.into_iter().flatten().flatten();
+    let threads = threads.filter_map(|thread| thread.file_name().to_str()?.parse::<i32>().ok());
+    let mut distinct: Vec<i32> = Vec::new();
+    for thread in threads {
+        if !distinct
+            .iter()
+            .any(|other| sys::share_handles(*other, thread))
+        {
+            distinct.push(thread);
+        }
+    }
+    let path = |thread| format!("/proc/{process}/task/{thread}");
+    distinct.into_iter().map(path).collect()
+}
+
+/// The number of files that these processes watch by epoll, or a number above `most`. A handle that several processes have
+/// counts for each.
+pub(crate) fn epoll_watches(tree: &Tree, most: u64) -> u64 {
+    let mut all = 0;
+    for table in tree.ids().flat_map(handle_tables) {
+        let Ok(handles) = fs::read_dir(format!("{table}/fd")) else {
+            continue;
+        };
+        for handle in handles.flatten() {
+            let is_epoll = fs::read_link(handle.path())
+                .is_ok_and(|target| target.as_os_str() == "anon_inode:[eventpoll]");
+            if is_epoll && let Some(number) = handle.file_name().to_str() {
+                all += watches_of(&format!("{table}/fdinfo/{number}"), most);
+            }
+            if all > most {
+                return all;
+            }
+        }
+    }
+    all
+}
+
+/// The number of files that one epoll handle watches: a line each. There may be millions.
+fn watches_of(info: &str, most: u64) -> u64 {
+    let Ok(file) = File::open(info) else {
+        return 0;
+    };
+    let lines = BufReader::new(file).split(b'\n').map_while(Result::ok);
+    let watches = lines.filter(|line| line.starts_with(b"tfd:"));
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
+    watches.take(most.saturating_add(1)).count() as u64
 }
 
 /// The number of sockets in the network namespace of a process.
@@ -199,6 +252,7 @@ impl MemoryCounters {
     }
 }
 
+/// The counters of a process. If its first thread has exited, only its other threads show them.
 pub(crate) fn memory_counters(process: i32) -> Option<MemoryCounters> {
     let threads = || {
         let threads = fs::read_dir(format!("/proc/{process}/task")).ok()?;
@@ -333,6 +387,28 @@ VmPTE:\t  7 kB\nVmSwap:\t  3 kB\nHugetlbPages:\t  2048 kB\nThreads:\t1\n";
         waitid(WaitId::Pid(Pid::from_child(&child)), ended).unwrap();
         assert_eq!(exact_pages(id, true), 0);
         child.wait().unwrap();
+    }
+
+    #[test]
+    fn files_that_are_watched_by_epoll_are_counted_once_for_each_process() {
+        use rustix::event::epoll;
+        let own = std::process::id().cast_signed();
+        let tree = Tree {
+            processes: vec![Process { id: own, parent: 1 }],
+            is_complete: true,
+        };
+        // Other tests and threads of this process have some, too.
+        let before = epoll_watches(&tree, u64::MAX);
+        let watching = epoll::create(epoll::CreateFlags::CLOEXEC).unwrap();
+        let watched: Vec<_> = (0..20).map(|_| rustix::pipe::pipe().unwrap()).collect();
+        for (number, (read, _)) in (0..).zip(&watched) {
+            let data = epoll::EventData::new_u64(number);
+            epoll::add(&watching, read, data, epoll::EventFlags::IN).unwrap();
+        }
+        assert_eq!(epoll_watches(&tree, u64::MAX), before + 20);
+        assert!(epoll_watches(&tree, 5) > 5);
+        let tables = handle_tables(own);
+        assert_eq!(tables.len(), 1, "all threads share one table: {tables:?}");
     }
 
     #[test]

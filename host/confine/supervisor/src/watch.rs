@@ -28,6 +28,10 @@ const SAMPLE_INTERVAL: std::ops::RangeInclusive<Duration> =
 /// The interval once a process's counters were lost when it exited, so that little is lost.
 const FAST_INTERVAL: Duration = Duration::from_millis(1);
 
+/// The most files that a program may watch by epoll. The kernel counts those of all processes of a user together, and no
+/// control group limits their number.
+const MAX_EPOLL_WATCHES: u64 = 10_000;
+
 const RECEIVE: &str = "receive the handles to watch the program";
 const HIDEPID: &str = "`/proc` does not show its processes (is it mounted with `hidepid`?)";
 
@@ -56,6 +60,8 @@ pub(crate) enum EndReason {
     InitDied,
     /// A probe's process is as visible as every program must be.
     Probed,
+    /// It watches too many files by epoll.
+    EpollWatches,
     /// `/proc` does not show what has to be sampled.
     NotVisible(&'static str),
 }
@@ -392,6 +398,11 @@ impl<'a> Watch<'a> {
                 return Some(EndReason::Memory);
             }
         }
+        // Root's programs have a user of their own, and a control group counts what their watches take.
+        let is_counted = self.supervisor.cgroup.is_some() && rustix::process::geteuid().is_root();
+        if !is_counted && tree::epoll_watches(&tree, MAX_EPOLL_WATCHES) > MAX_EPOLL_WATCHES {
+            return Some(EndReason::EpollWatches);
+        }
         // Without namespaces the scratch directory is a directory of the machine.
         if let Some(scratch) = &self.scratch
             && walk::exceeds(
@@ -526,6 +537,9 @@ pub(crate) fn stopped_by(
         }
         EndReason::InitDied => lost("its init process died"),
         EndReason::Probed => Ok(Stopped::Exited(0)),
+        EndReason::EpollWatches => lost(&format!(
+            "it watches more than {MAX_EPOLL_WATCHES} files by epoll, which other programs of the user need, too"
+        )),
         EndReason::NotVisible(what) => lost(what),
         EndReason::Ended if !libc::WIFSIGNALED(status) => {
             Ok(Stopped::Exited(libc::WEXITSTATUS(status)))
