@@ -23,6 +23,7 @@ tests! {
     yes_is_not_an_answer_to_an_enforcing_policy,
     no_policy_widens_an_enforcing_policy_of_the_user,
     a_trusted_policy_of_the_current_directory_binds_a_named_one,
+    a_trusted_policy_that_changed_or_cannot_be_read_still_binds_a_named_one,
     a_limit_of_a_policy_is_a_maximum_for_flags,
     a_flag_does_not_choose_the_skill_that_an_enforcing_policy_means,
     the_policy_of_root_binds_flags_and_policies,
@@ -355,6 +356,43 @@ fn a_trusted_policy_of_the_current_directory_binds_a_named_one() {
     let why = "refused: interpreter `python3` is not allowed for skill `skill` by `{root}/skillrun.toml` (allowed: )\n\
                hint: ask whoever maintains `{root}/skillrun.toml` to add \"python3\" to `interpreters`\n";
     is(&env.run(&named), "", why, 126);
+}
+
+fn a_trusted_policy_that_changed_or_cannot_be_read_still_binds_a_named_one() {
+    let env = TestEnv::with_script(RAN);
+    let path = env.path("skillrun.toml");
+    env.write("skillrun.toml", "enforce = true\ninterpreters = []\n");
+    env.write("own.toml", "");
+    let named = ["--policy", "own.toml"];
+    env.trust("skillrun.toml");
+    env.write("skillrun.toml", "enforce = true\n");
+    let why = "refused: policy `skillrun.toml` changed after it was trusted\n\
+               hint: run `skillrun policy trust` after reading it\n";
+    is(&env.run(&named), "", why, 126);
+    let is_unusable = || {
+        let (used, ignored) = (env.run(&[]), env.run(&named));
+        assert_eq!((ignored.stdout.as_str(), ignored.code), ("", used.code));
+        assert_eq!(
+            ignored.stderr, used.stderr,
+            "without --policy it is another error"
+        );
+    };
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    is_unusable();
+    fs::remove_dir(&path).unwrap();
+    let mode = rustix::fs::Mode::RUSR;
+    rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    is_unusable();
+    // The twins: one that is not there, and one that no person has trusted.
+    fs::remove_file(&path).unwrap();
+    is(&env.run(&named), "ran\n", "", 0);
+    env.write("skillrun.toml", "enforce = true\ninterpreters = []\n");
+    env.trust("skillrun.toml");
+    let end = env.end(&["policy", "untrust"]);
+    assert_eq!(end.code, 0, "{}", end.stderr);
+    env.write("skillrun.toml", "enforce =\n");
+    is(&env.run(&named), "ran\n", "", 0);
 }
 
 fn a_limit_of_a_policy_is_a_maximum_for_flags() {

@@ -249,11 +249,8 @@ pub(crate) fn with_ceilings(policy: Policy, is_named: bool) -> Result<Policy, Fa
     if let Some(path) = own_policy() {
         files.extend(read_if_exists(&path)?);
     }
-    if is_named
-        && let Ok(Some(file)) = read_if_exists(Path::new(POLICY))
-        && trusted_policies()?.status(&file)? == Trust::Trusted
-    {
-        files.push(file);
+    if is_named {
+        files.extend(trusted_here()?);
     }
     let mut bounded = policy;
     for file in files {
@@ -263,6 +260,27 @@ pub(crate) fn with_ceilings(policy: Policy, is_named: bool) -> Result<Policy, Fa
         }
     }
     Ok(bounded.bounded_by_machine()?)
+}
+
+/// The policy of the current directory, if it is trusted. If it was, and has changed or cannot be read, that is an error: it
+/// may forbid the run. One that no person has trusted is nobody's ceiling.
+fn trusted_here() -> Result<Option<PolicyFile>, Failure> {
+    let path = Path::new(POLICY);
+    let trusted = trusted_policies()?;
+    match read_if_exists(path) {
+        Ok(None) => Ok(None),
+        Ok(Some(file)) if trusted.status(&file)? == Trust::Untrusted => Ok(None),
+        Ok(Some(file)) => {
+            check_trust(path, &file, Untrusted::default())?;
+            Ok(Some(file))
+        }
+        Err(failure) => {
+            match trusted.has_record(&env::current_dir()?.canonicalize()?.join(path))? {
+                true => Err(failure),
+                false => Ok(None),
+            }
+        }
+    }
 }
 
 fn named_policy(path: &Path, typed: &Skills, untrusted: Untrusted<'_>) -> Result<Policy, Failure> {

@@ -111,6 +111,17 @@ impl TrustedPolicies {
         })
     }
 
+    /// Whether a person has trusted the policy at this path, whatever is there now. The path is absolute, with links in its
+    /// directory's path resolved.
+    pub fn has_record(&self, path: &Path) -> Result<bool, TrustError> {
+        let record = self.record(path);
+        match record.symlink_metadata() {
+            Ok(_) => self.exists(),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound) => Ok(false),
+            Err(error) => Err(TrustError::io(&record, &error)),
+        }
+    }
+
     /// Records that a person trusts these bytes at this path. A link is refused: its target has a path of its own.
     pub fn trust(&self, file: &PolicyFile) -> Result<TrustedPolicy, TrustError> {
         let path = file.path();
