@@ -161,13 +161,14 @@ pub struct BatchQuestion {
 }
 
 impl Host {
-    /// A host with these settings. Nothing is compiled or written yet.
+    /// A host with these settings. Nothing is compiled or written yet. Lists the directory of the audit log, so it blocks: call
+    /// it from a blocking thread if that directory may be on a slow file system.
     pub fn new(settings: Settings) -> Self {
         Self::build(settings, Vec::new())
     }
 
     /// A host that executes scripts in these runtimes too. One of them is preferred to ours if both execute a language.
-    /// Fails if two runtimes, ours included, have the same name: a plan names its runtime.
+    /// Fails if two runtimes, ours included, have the same name: a plan names its runtime. Blocks as [`Host::new`] does.
     pub fn with_runtimes(
         settings: Settings,
         runtimes: Vec<Arc<dyn Runtime>>,
