@@ -15,6 +15,7 @@ tests! {
     a_script_runs_with_a_warning_if_the_cache_cannot_be_written,
     preparing_a_cache_that_cannot_be_written_is_an_error,
     a_script_runs_with_a_warning_if_the_disk_of_the_cache_is_full,
+    the_transpiler_is_compiled_before_the_time_of_a_script_starts,
 }
 
 struct CopiedCache {
@@ -202,4 +203,26 @@ fn a_script_runs_with_a_warning_if_the_disk_of_the_cache_is_full() {
     // No partial file is left either: the disk is full enough.
     assert_eq!((end.stdout.as_str(), end.code), ("this script ran\n", 0));
     env.check_left_behind().unwrap();
+}
+
+fn the_transpiler_is_compiled_before_the_time_of_a_script_starts() {
+    let env = TestEnv::with_script("");
+    env.write("skill/scripts/plain.js", "console.log('plain')\n");
+    env.write(
+        "skill/scripts/typed.ts",
+        "const word: string = 'typed';\nconsole.log(word);\n",
+    );
+    env.copy_cache_of("javascript", "cache");
+    let compiling = "compiling the TypeScript transpiler for this machine, once …\n";
+    // JavaScript needs none, and the second script in TypeScript finds it compiled.
+    for (script, printed, progress) in [
+        ("plain.js", "plain\n", ""),
+        ("typed.ts", "typed\n", compiling),
+        ("typed.ts", "typed\n", ""),
+    ] {
+        let mut command = env.command(&["run", "./skill", script]);
+        let end = env.end_of(command.env("XDG_CACHE_HOME", env.path("cache")));
+        let ended = (end.stdout.as_str(), end.stderr.as_str(), end.code);
+        assert_eq!(ended, (printed, progress, 0));
+    }
 }
