@@ -9,6 +9,7 @@ use crate::own_file::is_descriptor;
 use crate::text::printable;
 use crate::{agent, denied, find, paths, runtimes};
 use skillrun::limits::Limit;
+use skillrun::policy::EffectiveRules;
 use skillrun::runtime::{Chunk, Stream};
 use skillrun::walk::{Links, WalkError, walk};
 use skillrun::{Grant, Host, Limits, Live, Outcome, Paths, Policy, Request, Skill, Status, Tier};
@@ -48,7 +49,7 @@ pub(crate) fn run(args: Run) -> Result<u8, Failure> {
     let policy = paths::policy(args.policy.as_deref(), &args.skills, untrusted);
     let policy = policy.map_err(|failure| agent::recorded(failure, &script))?;
     let wanted = request(&args, policy, &found.skill, &script);
-    let (policy, request) = wanted.map_err(|failure| agent::recorded(failure, &script))?;
+    let (policy, request, raises) = wanted.map_err(|failure| agent::recorded(failure, &script))?;
     if is_folder {
         // The policy may grant something to every skill.
         if !request.grants.is_empty() || !request.env.is_empty() {
@@ -93,7 +94,7 @@ pub(crate) fn run(args: Run) -> Result<u8, Failure> {
         printer.finish(outcome.status)?;
         Ok::<Outcome, Failure>(outcome)
     });
-    let printed = outcome.and_then(|outcome| Ok((print(&args, &outcome)?, outcome)));
+    let printed = outcome.and_then(|outcome| Ok((print(&args, &outcome, &raises)?, outcome)));
     // The output is printed. Removing the scratch directory may take longer.
     let leftover = runtime.block_on(async {
         tokio::select! {
@@ -161,7 +162,7 @@ fn only_script(typed: &str, skill: &Skill) -> Result<String, Failure> {
 }
 
 /// Prints what has not been printed during the run, and returns the exit code.
-fn print(args: &Run, outcome: &Outcome) -> Result<u8, Failure> {
+fn print(args: &Run, outcome: &Outcome, raises: &Raises) -> Result<u8, Failure> {
     if args.json {
         let text =
             serde_json::to_string(outcome).map_err(|error| Failure::host(error.to_string()))?;
@@ -173,9 +174,8 @@ fn print(args: &Run, outcome: &Outcome) -> Result<u8, Failure> {
             print_message("warning", warning);
         }
         for limit in &outcome.limits_hit {
-            if let Some(flag) = flag(*limit) {
-                let hint = format!("raise {} with {flag}", limit.key());
-                print_message("hint", &hint);
+            if let Some((_, hint)) = raises.iter().find(|(raised, _)| raised == limit) {
+                print_message("hint", hint);
             }
         }
     } else if outcome.timeout && !args.json {
@@ -186,15 +186,25 @@ fn print(args: &Run, outcome: &Outcome) -> Result<u8, Failure> {
     Ok(exit_code(outcome))
 }
 
-/// The flag that raises a limit, if there is one.
-fn flag(limit: Limit) -> Option<&'static str> {
-    match limit {
-        Limit::Time => Some("--timeout"),
-        Limit::Fuel => Some("--fuel"),
-        Limit::Memory => Some("--memory"),
-        Limit::Output => Some("--max-output"),
-        _ => None,
-    }
+/// The limits that can be raised, and how.
+type Raises = Vec<(Limit, String)>;
+
+/// The flags that raise limits.
+const FLAGS: [(Limit, &str); 4] = [
+    (Limit::Time, "--timeout"),
+    (Limit::Fuel, "--fuel"),
+    (Limit::Memory, "--memory"),
+    (Limit::Output, "--max-output"),
+];
+
+/// How to raise each limit of a run: with a flag, or in the policy if that allows no more.
+fn raises(rules: &EffectiveRules<'_>, limits: &Limits) -> Raises {
+    let each = FLAGS.iter().map(|(limit, flag)| {
+        let in_policy = rules.limit_hint(*limit, limits);
+        let with_flag = || format!("raise {} with {flag}", limit.key());
+        (*limit, in_policy.unwrap_or_else(with_flag))
+    });
+    each.collect()
 }
 
 /// A script's own exit code; 128+N for signal N.
@@ -212,7 +222,7 @@ fn request(
     policy: Policy,
     skill: &Arc<Skill>,
     script: &str,
-) -> Result<(Policy, Request), Failure> {
+) -> Result<(Policy, Request, Raises), Failure> {
     let mut request = Request {
         approver: Some(approver(COMMAND)),
         ..Request::typed(skill, script)
@@ -263,7 +273,9 @@ fn request(
             print_message("warning", &text);
         }
     }
-    let mut limits = rules.map_or_else(|_| Limits::default(), |rules| rules.limits());
+    let mut limits = rules
+        .as_ref()
+        .map_or_else(|_| Limits::default(), |rules| rules.limits());
     let limit = |error: skillrun::limits::LimitError| Failure::host(error.to_string());
     if let Some(text) = &args.timeout {
         limits.time = skillrun::limits::parse_duration(text).map_err(limit)?;
@@ -285,6 +297,7 @@ fn request(
     }
     limits.fuel = args.fuel.or(limits.fuel);
     limits.check().map_err(limit)?;
+    let raises = rules.map_or_else(|_| Vec::new(), |rules| raises(&rules, &limits));
 
     let input = args.input.as_deref().map(|typed| input(typed, args.follow));
     request.input = input.transpose()?;
@@ -299,7 +312,7 @@ fn request(
     };
     let policy = policy.and_limits(&limits);
     request.limits = Some(limits);
-    Ok((policy, request))
+    Ok((policy, request, raises))
 }
 
 /// Why a grant that was typed has no effect. `None` if it has one.
