@@ -5,11 +5,12 @@
 
 use crate::args::Expand;
 use crate::ask::{self, AnswerSource, report_refused};
+use crate::denied::Flags;
 use crate::failure::{Failure, INTERRUPTED, REFUSED, ignore_closed_pipe, plain, print_message};
 use crate::interrupt::{self, Interrupted};
 use crate::output::{self, Output};
 use crate::own_file::{Access, OwnFile};
-use crate::{agent, load, paths};
+use crate::{agent, denied, load, paths};
 use skillrun::expand::{Marker, MarkerKind, Piece};
 use skillrun::limits::{Limit, LimitError};
 use skillrun::skill::Found;
@@ -406,6 +407,12 @@ fn report(marker: &Marker, ran: &Ran) {
             if outcome.limits_hit.contains(&Limit::Output) {
                 let hint = format!("raise {} with --max-output", Limit::Output.key());
                 report_line("hint", &hint);
+            }
+            // Last: a script that catches its errors says nothing about it.
+            if !outcome.success
+                && let Some(line) = denied::line(outcome, Flags::OfAgent)
+            {
+                report_line("denied", &format!("{what}: {line}"));
             }
         }
         Ran::Failed(why) => report_line("error", &format!("{what}: {why}")),

@@ -3,6 +3,7 @@
 use crate::approver::{COMMAND, approver};
 use crate::args::{Run, Runtime};
 use crate::ask::{self, AnswerSource};
+use crate::denied::Flags;
 use crate::failure::{self, Failure, print_message};
 use crate::interrupt::{self, interrupted};
 use crate::own_file::is_descriptor;
@@ -113,7 +114,7 @@ pub(crate) fn run(args: Run) -> Result<u8, Failure> {
     if !outcome.success
         && !args.quiet
         && !args.json
-        && let Some(line) = denied::line(&outcome)
+        && let Some(line) = denied::line(&outcome, Flags::OfRun)
     {
         print_message("denied", &line);
     }
