@@ -96,10 +96,9 @@ pub(crate) async fn run_permitted(
     quiet: bool,
 ) -> Result<Ran, Failure> {
     let live = Live {
-        stop: Some(interrupt::interrupted()?),
+        stop: Some(runtimes::prepare_for(host, &permit, quiet).await?),
         ..Live::default()
     };
-    runtimes::prepare_for(host, &permit, quiet).await?;
     Ok(host.run_live(permit, live).await.into())
 }
 

@@ -76,10 +76,10 @@ pub(crate) fn run(args: Run) -> Result<u8, Failure> {
         .enable_all()
         .build()?;
     let outcome = runtime.block_on(async {
-        runtimes::prepare_for(host, &permit, args.quiet).await?;
+        let stop = runtimes::prepare_for(host, &permit, args.quiet).await?;
         let piped = args.input.is_none() && !std::io::stdin().is_terminal();
         let mut live = Live {
-            stop: Some(interrupted()?),
+            stop: Some(stop),
             ..Live::default()
         };
         if piped {
