@@ -186,22 +186,31 @@ impl Filter<'_> {
         }
     }
 
-    /// The refusal of a command that is not granted. If it has the file name of a script, the script was probably meant:
-    /// a path is missing then, not a grant.
+    /// The refusal of a command that is not granted. If it has the file name or the stem of a script, the script was probably
+    /// meant: a path is missing then, not a grant. A stem may also be a command of this machine.
     fn with_path(&self, marker: &Marker, refusal: Refusal) -> Refusal {
         let (Target::Command(name), Check::Grants) = (&marker.request.target, refusal.check) else {
             return refusal;
         };
-        let mut scripts = self.skills.iter().flat_map(|skill| skill.scripts());
+        let scripts = || self.skills.iter().flat_map(|skill| skill.scripts());
         let has_name = |path: &str| path.rsplit_once('/').is_some_and(|(_, file)| file == name);
-        let script = scripts.find(|script| name.contains('.') && has_name(script.path()));
-        match script.and_then(|script| shell_word(script.path())) {
-            None => refusal,
-            Some(path) => Refusal {
-                hint: Some(format!("to run the script, write `{path}`")),
-                remedy: None,
-                ..refusal
-            },
+        let by_file = scripts().find(|script| name.contains('.') && has_name(script.path()));
+        let by_stem = || scripts().find(|script| script.name() == name);
+        let (script, grant) = match by_file {
+            Some(script) => (Some(script), None),
+            None => (by_stem(), crate::failure::hint(&refusal)),
+        };
+        let Some(path) = script.and_then(|script| shell_word(script.path())) else {
+            return refusal;
+        };
+        let mut hint = format!("to run the script, write `{path}`");
+        if let Some(grant) = grant {
+            hint = format!("{hint}; to run a command of this name, {grant}");
+        }
+        Refusal {
+            hint: Some(hint),
+            remedy: None,
+            ..refusal
         }
     }
 
