@@ -662,6 +662,11 @@ impl Blocking<'_> {
         workspace.files(bounds)
     }
 
+    /// Fails if a line cannot be written to the audit log now; then nothing would run.
+    pub fn check_audit(self) -> Result<(), Error> {
+        self.0.audit.check_writable()
+    }
+
     /// The state of each wasm runtime on this machine.
     pub fn runtimes_state(self) -> Result<Vec<RuntimeState>, Error> {
         Ok(vec![
