@@ -7,7 +7,7 @@ use crate::denied::Flags;
 use crate::failure::{self, Failure, print_message};
 use crate::interrupt::{self, interrupted};
 use crate::own_file::is_descriptor;
-use crate::text::printable;
+use crate::text::{printable, shown};
 use crate::{agent, denied, find, paths, runtimes};
 use skillrun::limits::Limit;
 use skillrun::policy::EffectiveRules;
@@ -18,7 +18,7 @@ use skillrun_skill::text::{Utf8Decoder, shell_path, shell_word};
 use std::env::VarError;
 use std::fs::File;
 use std::io::{IsTerminal as _, Read as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
@@ -58,6 +58,7 @@ pub(crate) fn run(args: Run) -> Result<u8, Failure> {
         }
         find::note_folder(&args.skill);
     }
+    let granted = granted_paths(&request.grants);
     let mut writable = agent::writable_by(&request.grants);
     writable.extend(args.workspace.clone());
     let host = paths::host_protecting(&policy, &args.skills, &writable, Vec::new());
@@ -110,15 +111,56 @@ pub(crate) fn run(args: Run) -> Result<u8, Failure> {
     // A thread may still be blocked reading stdin. The process must not wait for it.
     runtime.shutdown_background();
     let (code, outcome) = printed?;
+    if outcome.success || args.quiet || args.json {
+        return Ok(code);
+    }
     // Last: a script that catches its errors says nothing about it.
-    if !outcome.success
-        && !args.quiet
-        && !args.json
-        && let Some(line) = denied::line(&outcome, Flags::OfRun)
-    {
+    if let Some(line) = denied::line(&outcome, Flags::OfRun) {
         print_message("denied", &line);
+    } else if outcome.denied.is_empty()
+        && let Some(hint) = full_path_hint(&args, found.skill.path(), &granted)
+    {
+        print_message("hint", &hint);
     }
     Ok(code)
+}
+
+/// The directories and files that grants name.
+fn granted_paths(grants: &[Grant]) -> Vec<PathBuf> {
+    let path = |grant: &Grant| match grant {
+        Grant::Read(path) | Grant::Write(path) => path.canonicalize().ok(),
+        _ => None,
+    };
+    grants.iter().filter_map(path).collect()
+}
+
+/// What to do about an argument that names something granted by a path relative to our directory. The script starts in
+/// another one.
+fn full_path_hint(args: &Run, skill: &Path, granted: &[PathBuf]) -> Option<String> {
+    if args.virtual_paths {
+        // The script sees other paths than ours.
+        return None;
+    }
+    let (start, name) = match &args.workspace {
+        Some(workspace) => (workspace.as_path(), "the workspace"),
+        None => (skill, "the skill's folder"),
+    };
+    let mut relative = args.args.iter().map(Path::new);
+    let (typed, real) = relative.find_map(|path| {
+        let is_ours = path.is_relative() && !path.as_os_str().is_empty();
+        // Without a directory in front, it is relative to ours.
+        let real = path.canonicalize().ok().filter(|_| is_ours)?;
+        let is_granted = granted.iter().any(|granted| real.starts_with(granted));
+        (is_granted && !start.join(path).exists()).then_some((path, real))
+    })?;
+    let full = match shell_path(&real) {
+        Some(full) => format!(": {full}"),
+        None => String::new(),
+    };
+    let typed = shown(typed);
+    Some(format!(
+        "the script starts in {name}, where `{typed}` is not; pass the full path{full}"
+    ))
 }
 
 /// Whether the command line gives the script anything beyond its skill.
