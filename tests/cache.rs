@@ -3,8 +3,11 @@
 
 use crate::env::{TestEnv, cached_file, may_mount};
 use crate::setup;
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
+use std::process::Stdio;
 
 tests! {
     two_processes_that_fill_an_empty_cache_at_once_both_run,
@@ -15,6 +18,8 @@ tests! {
     a_script_runs_with_a_warning_if_the_cache_cannot_be_written,
     preparing_a_cache_that_cannot_be_written_is_an_error,
     a_script_runs_with_a_warning_if_the_disk_of_the_cache_is_full,
+    the_transpiler_is_compiled_before_the_time_of_a_script_starts,
+    ctrl_c_does_not_wait_until_an_interpreter_is_compiled,
 }
 
 struct CopiedCache {
@@ -202,4 +207,63 @@ fn a_script_runs_with_a_warning_if_the_disk_of_the_cache_is_full() {
     // No partial file is left either: the disk is full enough.
     assert_eq!((end.stdout.as_str(), end.code), ("this script ran\n", 0));
     env.check_left_behind().unwrap();
+}
+
+fn the_transpiler_is_compiled_before_the_time_of_a_script_starts() {
+    let env = TestEnv::with_script("");
+    env.write("skill/scripts/plain.js", "console.log('plain')\n");
+    env.write(
+        "skill/scripts/typed.ts",
+        "const word: string = 'typed';\nconsole.log(word);\n",
+    );
+    env.copy_cache_of("javascript", "cache");
+    let compiling = "compiling the TypeScript transpiler for this machine, once …\n";
+    // JavaScript needs none, and the second script in TypeScript finds it compiled.
+    for (script, printed, progress) in [
+        ("plain.js", "plain\n", ""),
+        ("typed.ts", "typed\n", compiling),
+        ("typed.ts", "typed\n", ""),
+    ] {
+        let mut command = env.command(&["run", "./skill", script]);
+        let end = env.end_of(command.env("XDG_CACHE_HOME", env.path("cache")));
+        let ended = (end.stdout.as_str(), end.stderr.as_str(), end.code);
+        assert_eq!(ended, (printed, progress, 0));
+    }
+}
+
+fn ctrl_c_does_not_wait_until_an_interpreter_is_compiled() {
+    for words in [
+        &["run", "./skill", "main.py"][..],
+        &["load", "-y", "./skill"],
+        &["expand", "-y", "--skill", "./skill"],
+    ] {
+        let env = TestEnv::with_script("print('this script ran')\n");
+        env.write(
+            "skill/SKILL.md",
+            [crate::env::SKILL_MD, "Run `scripts/main.py`.\n"].concat(),
+        );
+        let mut command = env.command(words);
+        let command = command.env("XDG_CACHE_HOME", env.path("cache"));
+        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+        // The input of `expand` has not ended.
+        let mut stdin = child.stdin.take().unwrap();
+        let _ = stdin.write_all(b"!{scripts/main.py}");
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        stderr.read_line(&mut line).unwrap();
+        assert_eq!(line, COMPILING);
+        kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+        let end = env.end_of_child(child);
+        drop(stdin);
+        assert_eq!((end.stdout.as_str(), end.code), ("", 130), "{words:?}");
+        // It would be there if the command had waited for it.
+        let cached = fs::read_dir(env.path("cache/skillrun")).into_iter();
+        let mut cached = cached.flatten().map(|entry| entry.unwrap().path());
+        let compiled = cached.find(|path| path.extension().is_some_and(|end| end == "cwasm"));
+        assert_eq!(compiled, None, "{words:?}");
+        let last = env.audit().pop().unwrap();
+        let recorded = (&last["event"], &last["status"]);
+        assert_eq!(recorded, (&"finished".into(), &"cancelled".into()));
+        env.check_left_behind().unwrap();
+    }
 }

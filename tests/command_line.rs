@@ -30,6 +30,7 @@ tests! {
     doctor_finds_no_problem,
     doctor_names_a_broken_policy,
     doctor_prints_the_hint_of_a_failure,
+    doctor_names_an_audit_log_that_cannot_be_written,
     a_missing_home_is_reported,
 }
 
@@ -431,6 +432,17 @@ fn doctor_prints_the_hint_of_a_failure() {
     let line = "\nFAIL policy     policy `skillrun.toml` is not trusted; \
                 hint: run `skillrun policy trust` after reading it\n";
     assert!(end.stdout.contains(line), "{}", end.stdout);
+}
+
+fn doctor_names_an_audit_log_that_cannot_be_written() {
+    let env = TestEnv::new();
+    let mut command = env.command(&["doctor"]);
+    let end = env.end_of(command.env("XDG_STATE_HOME", "/proc/nope"));
+    assert_eq!(end.code, 1);
+    let line = "\nFAIL audit log  cannot write the audit log `/proc/nope/skillrun/audit.jsonl`: ";
+    assert!(end.stdout.contains(line), "{}", end.stdout);
+    let hint = "; hint: nothing ran; set XDG_STATE_HOME to another directory\n";
+    assert!(end.stdout.contains(hint), "{}", end.stdout);
 }
 
 fn a_missing_home_is_reported() {

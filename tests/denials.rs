@@ -16,6 +16,7 @@ tests! {
     names_from_a_script_are_escaped_and_limited,
     a_script_that_reports_denials_itself_gets_nothing,
     no_advice_is_to_grant_a_home_or_the_system,
+    markers_and_scripts_of_a_loaded_skill_that_fail_say_what_they_were_denied,
 }
 
 const SCRIPT: &str = r"
@@ -464,4 +465,43 @@ fn a_script_that_reports_denials_itself_gets_nothing() {
             {"grant": "read:/etc/hosts", "count": 1},
         ])
     );
+}
+
+fn markers_and_scripts_of_a_loaded_skill_that_fail_say_what_they_were_denied() {
+    let outside = Outside::new();
+    let path = format!("{}/data.txt", outside.path());
+    let script = format!("import os\nos.system('jq .')\nopen({path:?})\n");
+    let env = TestEnv::with_script(&script);
+    let text = format!("{SKILL_MD}Run `scripts/main.py`, then `scripts/other.py`.\n");
+    env.write("skill/SKILL.md", text);
+    env.write("skill/scripts/other.py", "print('fine')\n");
+    let denied = "run:jq ×1 (run it natively and grant `native`); \
+                  read:{outside}/data.txt ×1 (pass --allow read:{outside}/data.txt)";
+    let skill = ["--skill", "./skill", "-y"];
+    let words = [&skill[..], &crate::expand::EVENTS].concat();
+    let end = crate::expand::expand(&env, "!{scripts/main.py} !{scripts/other.py}", &words);
+    assert_eq!((end.stdout.as_str(), end.code), (" fine", 0));
+    let expected = format!(
+        "warning: marker 1 `scripts/main.py` ended with exit code 1\n\
+         denied: marker 1 `scripts/main.py`: {denied}\n"
+    );
+    assert_eq!(outside.named(&end.stderr), expected);
+    // The events have the denials of the outcome, without flags.
+    let events = crate::expand::events(&env);
+    assert_eq!(
+        outside.denied(&env, &events[0]),
+        json!([
+            {"grant": "run:jq", "count": 1, "hint": NATIVE},
+            {"grant": "read:{outside}/data.txt", "count": 1},
+        ])
+    );
+    let end = env.end(&["load", "-y", "./skill"]);
+    assert_eq!(end.code, 0);
+    let expected = format!("denied: `scripts/main.py`: {denied}\n");
+    assert_eq!(outside.named(&end.stderr), expected);
+    assert!(!end.stdout.contains("denied: "), "{}", end.stdout);
+    // The line is a note of ours.
+    assert_eq!(env.end(&["load", "-q", "-y", "./skill"]).stderr, "");
+    let quiet = crate::expand::expand(&env, "!{scripts/main.py}", &[&skill[..], &["-q"]].concat());
+    assert_eq!(quiet.stderr, "");
 }

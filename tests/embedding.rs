@@ -15,6 +15,7 @@ tests! {
     show_what_root_allows,
     run_a_skill_from_bytes,
     keep_the_records_elsewhere,
+    add_a_runtime,
 }
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -350,4 +351,115 @@ fn keep_the_records_elsewhere() {
         Result::Ok(())
     };
     block_on(run).unwrap();
+}
+
+#[rustfmt::skip]
+fn add_a_runtime() {
+    // The page has the one of the standard library.
+    use std::result::Result;
+
+    let env = env();
+    env.write("skill/scripts/total.sum", "40\n2\n");
+    let root = root(&env);
+    let settings = skillrun::Settings {
+        cache: shared_cache().join("skillrun"),
+        audit: skillrun::AuditLog::file(env.path("state/skillrun/audit.jsonl")),
+        approvals: skillrun::Approvals::memory(),
+        protected: vec![],
+        slots: Some(1),
+    };
+    let run = async {
+        // docs: begin
+        use skillrun::outcome::{Enforcement, Isolation, LimitEnforcement, Usage};
+        use skillrun::runtime::{BoxFuture, Ended, RunContext, RunsIn, Runtime};
+        use skillrun::skill::CustomLanguage;
+        use skillrun::{
+            Decision, Error, Grant, Host, Language, Permit, Plan, Policy, Refusal, Request, Status, Tier,
+        };
+        use std::sync::Arc;
+        use std::time::Instant;
+
+        // Scripts that end in `.sum` have a number on each line.
+        static LANGUAGES: [CustomLanguage; 1] = [CustomLanguage {
+            word: "sum",
+            extension: "sum",
+            interpreter: "sum",
+        }];
+
+        struct Sum;
+
+        impl Runtime for Sum {
+            fn name(&self) -> &'static str {
+                "sum"
+            }
+
+            fn runs(&self, language: Language, tier: Tier) -> RunsIn {
+                match language == Language::Custom(&LANGUAGES[0]) && tier != Tier::Native {
+                    true => RunsIn::Wasm, // in a sandbox: it needs no grant but the interpreter's name
+                    false => RunsIn::Nowhere,
+                }
+            }
+
+            fn can_enforce(&self, _: &Plan) -> Result<(), Refusal> {
+                Ok(()) // a script can neither loop nor open anything
+            }
+
+            fn isolation(&self) -> Isolation {
+                Isolation {
+                    tier: "sum",
+                    layers: vec!["interpreter"],
+                    limits: LimitEnforcement {
+                        time: Enforcement::Absent,
+                        memory: Enforcement::Absent,
+                        disk: Enforcement::Hard,
+                        processes: Enforcement::Hard,
+                    },
+                }
+            }
+
+            fn run<'a>(
+                &'a self,
+                permit: Arc<Permit>,
+                context: RunContext,
+            ) -> BoxFuture<'a, Result<Ended, Error>> {
+                Box::pin(async move {
+                    let began = Instant::now();
+                    let source = String::from_utf8_lossy(permit.plan().source().unwrap_or_default());
+                    let sum: Result<f64, _> = source.lines().map(str::parse::<f64>).sum();
+                    match &sum {
+                        Ok(sum) => context.stdout.write(format!("{sum}\n")).await,
+                        Err(why) => context.stderr.write(format!("{why}\n")).await,
+                    };
+                    Ok(Ended {
+                        status: Status::Exited,
+                        exit_code: i32::from(sum.is_err()),
+                        signal: None,
+                        time: began.elapsed(),
+                        usage: Usage::default(),
+                        denied: vec![],
+                        denied_truncated: false,
+                        artifacts: vec![],
+                        artifacts_truncated: false,
+                        isolation: self.isolation(),
+                        warnings: vec![],
+                        limits_hit: vec![],
+                    })
+                })
+            }
+        }
+
+        let host = Host::with_runtimes(settings, vec![Arc::new(Sum)])?;
+        let skill = host.load_skill_with(root.join("skill"), &LANGUAGES).await?;
+        // By default, a policy allows python3, bash and node.
+        let policy = Policy::default().and_allow([Grant::Interpreter("sum".into())]);
+        let request = Request::typed(&skill, "total.sum");
+        if let Decision::Permitted(permit) = host.decide(&policy, request).await? {
+            println!("{}", host.run(permit).await?.stdout); // 42
+        }
+        // docs: end
+        Result::<(), Box<dyn std::error::Error>>::Ok(())
+    };
+    block_on(run).unwrap();
+    let finished = env.audit().pop().unwrap();
+    assert_eq!((&finished["event"], &finished["exit_code"]), (&"finished".into(), &0.into()));
 }

@@ -38,9 +38,16 @@ pub(crate) fn shared_cache() -> PathBuf {
 
 /// The compiled interpreter of the tested binary; older ones may be beside it.
 pub(crate) fn cached_file() -> PathBuf {
+    cached_file_of("python")
+}
+
+/// The compiled interpreter of this name.
+fn cached_file_of(runtime: &str) -> PathBuf {
     let end = TestEnv::new().end(&["runtimes", "list", "--json"]);
     let listed: serde_json::Value = serde_json::from_str(&end.stdout).unwrap();
-    PathBuf::from(listed[0]["file"].as_str().unwrap())
+    let mut listed = listed.as_array().unwrap().iter();
+    let found = listed.find(|one| one["name"] == runtime).unwrap();
+    PathBuf::from(found["file"].as_str().unwrap())
 }
 
 /// Compiles the interpreter before the first test, so that no test waits for it.
@@ -182,8 +189,13 @@ impl TestEnv {
 
     /// Copies the shared cache to `relative`, for tests that damage it; returns the compiled file.
     pub(crate) fn copy_cache(&self, relative: &str) -> PathBuf {
+        self.copy_cache_of("python", relative)
+    }
+
+    /// The same for the interpreter of this name.
+    pub(crate) fn copy_cache_of(&self, runtime: &str, relative: &str) -> PathBuf {
         use std::os::unix::fs::DirBuilderExt as _;
-        let from = cached_file();
+        let from = cached_file_of(runtime);
         let to = self.path(relative).join("skillrun");
         fs::DirBuilder::new()
             .recursive(true)

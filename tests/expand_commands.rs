@@ -70,6 +70,13 @@ fn a_script_that_is_named_like_a_command_is_shown_with_its_path() {
          refused: `run:other.py` is not granted\n\
          hint: add \"run:other.py\" to `allow` in skillrun.toml, or pass --allow run:other.py\n"
     );
+    let end = expand(&env, "!{count a}\n", &words);
+    assert_eq!(
+        end.stderr,
+        "refused: `run:count` is not granted\n\
+         hint: to run the script, write `scripts/count.py`; to run a command of this name, \
+         add \"run:count\" to `allow` in skillrun.toml, or pass --allow run:count\n"
+    );
     let end = expand(&env, "!{scripts/count.py a}\n", &words);
     assert_eq!((end.stdout.as_str(), end.code), ("counted\n", 0));
 }

@@ -12,6 +12,7 @@ tests! {
     a_suggested_folder_is_one_word,
     a_suggested_repair_of_the_approvals_has_one_path,
     a_suggested_trust_has_one_path,
+    a_relative_argument_that_names_something_granted_is_shown_with_its_full_path,
 }
 
 /// Names that a shell, an option parser or TOML would read as something else.
@@ -281,5 +282,50 @@ fn a_suggested_trust_has_one_path() {
         let command = between(&shared, "inspect it, then run `", "`");
         let config = config.to_str().unwrap();
         is_words(&env, command, &["chmod", "go-w", config]);
+    }
+}
+
+fn a_relative_argument_that_names_something_granted_is_shown_with_its_full_path() {
+    let script = "import sys\ntry:\n    open(sys.argv[1])\nexcept OSError:\n    sys.exit(1)\n";
+    let env = TestEnv::with_script(script);
+    env.write("f.txt", "text");
+    env.write("dir/a b", "text");
+    fs::create_dir(env.path("workspace")).unwrap();
+    let hint = |start: &str, typed: &str, full: &str| {
+        format!(
+            "hint: the script starts in {start}, where `{typed}` is not; pass the full path: {full}\n"
+        )
+    };
+    let skill = "the skill's folder";
+    let cases: [(&[&str], String); 3] = [
+        (
+            &["--allow", "read:f.txt", "--", "f.txt"],
+            hint(skill, "f.txt", "{root}/f.txt"),
+        ),
+        (
+            &["--allow", "read:dir", "--", "-x", "dir/a b"],
+            hint(skill, "dir/a b", "'{root}/dir/a b'"),
+        ),
+        (
+            &["-w", "workspace", "--allow", "write:f.txt", "--", "f.txt"],
+            hint("the workspace", "f.txt", "{root}/f.txt"),
+        ),
+    ];
+    for (words, expected) in cases {
+        let end = env.run(words);
+        assert_eq!((end.stderr, end.code), (expected, 1), "{words:?}");
+    }
+    let full = env.path("f.txt").display().to_string();
+    let end = env.run(&["--allow", "read:f.txt", "--", &full]);
+    assert_eq!((end.stderr.as_str(), end.code), ("", 0));
+    // What was not granted, and what is where the script starts, needs no other path.
+    let others: [&[&str]; 3] = [
+        &["--", "f.txt"],
+        &["--allow", "read:f.txt", "--", "missing.txt"],
+        &["-q", "--allow", "read:f.txt", "--", "f.txt"],
+    ];
+    for words in others {
+        let end = env.run(words);
+        assert_eq!((end.stderr.as_str(), end.code), ("", 1), "{words:?}");
     }
 }

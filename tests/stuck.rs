@@ -6,7 +6,8 @@
 use crate::env::{SKILL_MD, TestEnv};
 use crate::library::{block_on, host_of, permitted, skill};
 use rustix::process::{Pid, Signal, kill_process};
-use skillrun::{Error, Limits, Live, Policy, Request, RunError, Status};
+use skillrun::tenant::{Quota, Tenant, TenantSettings};
+use skillrun::{Check, Decision, Error, Limits, Live, Policy, Request, RunError, Status};
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -21,6 +22,7 @@ tests! {
     ctrl_c_twice_ends_a_command_that_cannot_print,
     a_guest_whose_call_returns_too_late_does_not_continue,
     a_future_dropped_during_a_host_call_that_hangs_is_an_aborted_run,
+    runs_that_hang_count_for_the_quota_of_their_tenant_and_leave_the_other_slots,
 }
 
 const SCRIPTS: [(&str, &str); 2] = [
@@ -311,4 +313,45 @@ fn a_future_dropped_during_a_host_call_that_hangs_is_an_aborted_run() {
     });
     let expected = ("aborted".into(), String::new());
     assert_eq!(recorded(&env), expected);
+}
+
+fn runs_that_hang_count_for_the_quota_of_their_tenant_and_leave_the_other_slots() {
+    let (script, source) = SCRIPTS[0];
+    let (env, lease) = env(script, source);
+    env.write("skill/scripts/next.py", "print('next')\n");
+    let host = host_of(&env, Some(2));
+    let (hung, other) = (host.tenant("hung"), host.tenant("other"));
+    let quota = Quota {
+        running: Some(1),
+        waiting: 0,
+        ..Quota::default()
+    };
+    let settings = TenantSettings {
+        quota,
+        ..TenantSettings::default()
+    };
+    hung.configure(settings).unwrap();
+    let skill = skill(&env);
+    let run = async |tenant: &Tenant, script: &str, limits: Option<Limits>| {
+        let request = Request {
+            workspace: limits.is_some().then(|| env.path("workspace").into()),
+            limits,
+            ..Request::typed(&skill, script)
+        };
+        match tenant.decide(request).await.unwrap() {
+            Decision::Permitted(permit) => tenant.run(permit).await,
+            decision => panic!("{decision:?}"),
+        }
+    };
+    block_on(async {
+        let outcome = run(&hung, script, one_second()).await.unwrap();
+        assert_eq!(outcome.status, Status::TimedOut);
+        let Err(RunError::Refused(refusal)) = run(&hung, "next.py", None).await else {
+            panic!("it ran although its tenant has used up its quota");
+        };
+        assert_eq!(refusal.check, Check::Quota);
+        let outcome = run(&other, "next.py", None).await.unwrap();
+        assert_eq!(outcome.stdout, "next\n");
+        drop(lease);
+    });
 }

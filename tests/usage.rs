@@ -429,8 +429,13 @@ fn descriptions_fit_the_window_and_are_complete_in_a_pipe() {
     let env = TestEnv::new();
     let description = "word ".repeat(40);
     let description = description.trim();
-    let text = format!("---\nname: one\ndescription: {description}\n---\n");
+    let tools = "Bash(git:*) ".repeat(20);
+    let text = format!("---\nname: one\ndescription: {description}\nallowed-tools: {tools}\n---\n");
     env.write("skills/one/SKILL.md", text);
+    let long = "a-long-name-".repeat(5) + "end";
+    let text = format!("---\nname: {long}\ndescription: {description}\n---\n");
+    env.write(&format!("skills/{long}/SKILL.md"), text);
+    env.write(&format!("skills/one/scripts/{long}.sh"), "#!/bin/sh\n");
     let comment = "# ".to_owned() + &"comment ".repeat(30);
     env.write("skills/one/scripts/main.py", comment.trim());
     for words in [["list"].as_slice(), &["show", "one"]] {
@@ -444,9 +449,8 @@ fn descriptions_fit_the_window_and_are_complete_in_a_pipe() {
             let binary = env!("CARGO_BIN_EXE_skillrun");
             let command = format!("stty cols {columns}; exec {binary} {}", words.join(" "));
             let seen = at_terminal(&env, &["sh", "-c", &command], b"", &[], "one");
-            let lines = seen.text.lines().filter(|line| !line.starts_with("digest"));
-            let lines: Vec<&str> = lines.filter(|line| !line.starts_with("path")).collect();
-            let longest = lines.iter().map(|line| line.chars().count()).max().unwrap();
+            let lines = seen.text.lines().map(|line| line.chars().count());
+            let longest = lines.max().unwrap();
             // No word of the texts is longer than ten characters.
             assert!(
                 (columns - 10..=columns).contains(&longest),

@@ -13,11 +13,20 @@ const MAX_SHOWN: usize = 8;
 /// exist cannot be read with any grant.
 ///
 /// The person at the terminal may learn what exists on this machine, so this checks.
-pub(crate) fn line(outcome: &Outcome) -> Option<String> {
-    show(&outcome.denied, outcome.denied_truncated)
+pub(crate) fn line(outcome: &Outcome, flags: Flags) -> Option<String> {
+    show(&outcome.denied, outcome.denied_truncated, flags)
 }
 
-fn show(denied: &[Denial], truncated: bool) -> Option<String> {
+/// The flags of the command that ran the script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flags {
+    /// Those of `run`.
+    OfRun,
+    /// Those of `load` and `expand`, which cannot choose the tier.
+    OfAgent,
+}
+
+fn show(denied: &[Denial], truncated: bool, flags: Flags) -> Option<String> {
     let denied: Vec<&Denial> = denied.iter().filter(|denial| !is_missing(denial)).collect();
     let mut groups: Vec<(Option<DenialHint>, Vec<&Denial>)> = Vec::new();
     for denial in denied.iter().take(MAX_SHOWN) {
@@ -27,7 +36,9 @@ fn show(denied: &[Denial], truncated: bool) -> Option<String> {
         }
     }
     let groups = groups.into_iter();
-    let mut parts: Vec<String> = groups.map(|(hint, same)| group(hint, &same)).collect();
+    let mut parts: Vec<String> = groups
+        .map(|(hint, same)| group(hint, &same, flags))
+        .collect();
     if parts.is_empty() {
         return None;
     }
@@ -44,13 +55,15 @@ fn is_missing(denial: &Denial) -> bool {
     matches!(parsed(&denial.grant), Some(Grant::Read(path)) if !exists(&path))
 }
 
-fn group(hint: Option<DenialHint>, same: &[&Denial]) -> String {
+fn group(hint: Option<DenialHint>, same: &[&Denial], flags: Flags) -> String {
     let items: Vec<String> = same.iter().map(|denial| item(denial)).collect();
     let items = items.join(", ");
     let advice = match hint {
         Some(DenialHint::WriteSkill) => "pass --allow write:skill".into(),
-        Some(DenialHint::RunNatively) => "pass --runtime native --allow native".into(),
-        Some(DenialHint::RunNativelyWithNetwork) => {
+        Some(DenialHint::RunNatively) if flags == Flags::OfRun => {
+            "pass --runtime native --allow native".into()
+        }
+        Some(DenialHint::RunNativelyWithNetwork) if flags == Flags::OfRun => {
             "pass --runtime native --allow native --allow 'net:*'".into()
         }
         Some(hint) => hint.to_string(),
@@ -170,7 +183,7 @@ mod tests {
         ];
         let top = folder.path().display();
         assert_eq!(
-            show(&denied, false).unwrap(),
+            show(&denied, false, Flags::OfRun).unwrap(),
             format!(
                 "run:git ×2, run:jq ×1 (pass --runtime native --allow native); \
                  'read:{top}/a file' ×1, write:{top}/new ×1 \
@@ -186,7 +199,7 @@ mod tests {
         let write = |name: &str| denial(&format!("write:{top}/{name}"), 1, None);
         let denied = [write("a"), denial("net:h:1", 1, None), write("b")];
         assert_eq!(
-            show(&denied, false).unwrap(),
+            show(&denied, false, Flags::OfRun).unwrap(),
             format!(
                 "write:{top}/a ×1, net:h:1 ×1, write:{top}/b ×1 (pass --allow write:{top} --allow net:h:1)"
             )
@@ -195,14 +208,26 @@ mod tests {
 
     #[test]
     fn a_missing_file_alone_is_not_worth_a_line() {
-        assert_eq!(show(&[denial("read:/no/such/file", 1, None)], false), None);
+        assert_eq!(
+            show(
+                &[denial("read:/no/such/file", 1, None)],
+                false,
+                Flags::OfRun
+            ),
+            None
+        );
     }
 
     #[test]
     fn a_name_that_reads_like_advice_is_quoted() {
         let name = "write:/x ×1 (pass --allow native); run:ok";
         assert_eq!(
-            show(&[denial(name, 1, Some(DenialHint::Never))], false).unwrap(),
+            show(
+                &[denial(name, 1, Some(DenialHint::Never))],
+                false,
+                Flags::OfRun
+            )
+            .unwrap(),
             format!("'{name}' ×1 (no grant allows it)")
         );
     }
@@ -213,8 +238,23 @@ mod tests {
             .map(|n| denial(&format!("run:p{n}"), 1, Some(DenialHint::Never)))
             .collect();
         assert_eq!(
-            show(&many, false).unwrap(),
+            show(&many, false, Flags::OfRun).unwrap(),
             "run:p0 ×1, run:p1 ×1, run:p2 ×1, run:p3 ×1, run:p4 ×1, run:p5 ×1, run:p6 ×1, run:p7 ×1 (no grant allows it); 12 more"
+        );
+    }
+
+    #[test]
+    fn a_command_without_a_flag_for_the_tier_names_none() {
+        let denied = [
+            denial("run:git", 1, Some(DenialHint::RunNatively)),
+            denial("net:h:1", 1, Some(DenialHint::RunNativelyWithNetwork)),
+            denial("write:/skill/x", 1, Some(DenialHint::WriteSkill)),
+        ];
+        assert_eq!(
+            show(&denied, false, Flags::OfAgent).unwrap(),
+            "run:git ×1 (run it natively and grant `native`); \
+             net:h:1 ×1 (run it natively and grant `native` and `net:*`); \
+             write:/skill/x ×1 (pass --allow write:skill)"
         );
     }
 }

@@ -76,10 +76,14 @@ pub(crate) fn doctor(args: &Doctor) -> Result<u8, Failure> {
     });
 
     let host = paths::host(&policy, &args.skills)?;
+    let (good, text) = match host.blocking().check_audit() {
+        Ok(()) => (true, paths::audit_log()?.display().to_string()),
+        Err(error) => (false, with_hint(error.into())),
+    };
     findings.push(Finding {
         name: "audit log",
-        good: true,
-        text: paths::audit_log()?.display().to_string(),
+        good,
+        text,
     });
     let (good, text) = match host.blocking().approvals() {
         Ok(all) => (

@@ -5,11 +5,12 @@
 
 use crate::args::Expand;
 use crate::ask::{self, AnswerSource, report_refused};
+use crate::denied::Flags;
 use crate::failure::{Failure, INTERRUPTED, REFUSED, ignore_closed_pipe, plain, print_message};
 use crate::interrupt::{self, Interrupted};
 use crate::output::{self, Output};
 use crate::own_file::{Access, OwnFile};
-use crate::{agent, load, paths};
+use crate::{agent, denied, load, paths};
 use skillrun::expand::{Marker, MarkerKind, Piece};
 use skillrun::limits::{Limit, LimitError};
 use skillrun::{
@@ -181,22 +182,31 @@ impl Filter<'_> {
         }
     }
 
-    /// The refusal of a command that is not granted. If it has the file name of a script, the script was probably meant:
-    /// a path is missing then, not a grant.
+    /// The refusal of a command that is not granted. If it has the file name or the stem of a script, the script was probably
+    /// meant: a path is missing then, not a grant. A stem may also be a command of this machine.
     fn with_path(&self, marker: &Marker, refusal: Refusal) -> Refusal {
         let (Target::Command(name), Check::Grants) = (&marker.request.target, refusal.check) else {
             return refusal;
         };
-        let mut scripts = self.skills.iter().flat_map(|skill| skill.scripts());
+        let scripts = || self.skills.iter().flat_map(|skill| skill.scripts());
         let has_name = |path: &str| path.rsplit_once('/').is_some_and(|(_, file)| file == name);
-        let script = scripts.find(|script| name.contains('.') && has_name(script.path()));
-        match script.and_then(|script| shell_word(script.path())) {
-            None => refusal,
-            Some(path) => Refusal {
-                hint: Some(format!("to run the script, write `{path}`")),
-                remedy: None,
-                ..refusal
-            },
+        let by_file = scripts().find(|script| name.contains('.') && has_name(script.path()));
+        let by_stem = || scripts().find(|script| script.name() == name);
+        let (script, grant) = match by_file {
+            Some(script) => (Some(script), None),
+            None => (by_stem(), crate::failure::hint(&refusal)),
+        };
+        let Some(path) = script.and_then(|script| shell_word(script.path())) else {
+            return refusal;
+        };
+        let mut hint = format!("to run the script, write `{path}`");
+        if let Some(grant) = grant {
+            hint = format!("{hint}; to run a command of this name, {grant}");
+        }
+        Refusal {
+            hint: Some(hint),
+            remedy: None,
+            ..refusal
         }
     }
 
@@ -402,6 +412,12 @@ fn report(marker: &Marker, ran: &Ran) {
             if outcome.limits_hit.contains(&Limit::Output) {
                 let hint = format!("raise {} with --max-output", Limit::Output.key());
                 report_line("hint", &hint);
+            }
+            // Last: a script that catches its errors says nothing about it.
+            if !outcome.success
+                && let Some(line) = denied::line(outcome, Flags::OfAgent)
+            {
+                report_line("denied", &format!("{what}: {line}"));
             }
         }
         Ran::Failed(why) => report_line("error", &format!("{what}: {why}")),

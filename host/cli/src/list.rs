@@ -2,7 +2,7 @@
 
 use crate::args::List;
 use crate::failure::{Failure, print_message};
-use crate::text::{budget, one_line, printable};
+use crate::text::{Table, columns};
 use crate::{output, paths};
 use serde_json::json;
 use std::io::Write as _;
@@ -32,24 +32,15 @@ pub(crate) fn list(args: &List) -> Result<u8, Failure> {
         writeln!(out, "{}", json!({"skills": skills, "skipped": skipped}))?;
         return Ok(0);
     }
-    let width = skills
-        .iter()
-        .map(|skill| skill.name().chars().count())
-        .max()
-        .unwrap_or(0)
-        .min(32);
-    let budget = budget(width + 2 + 10 + 2);
+    let names = skills.iter().map(|skill| skill.name());
+    let table = Table::new(0, names, 32, columns());
     for skill in &skills {
         let scripts = match skill.scripts().len() {
             1 => "1 script".to_owned(),
             n => format!("{n} scripts"),
         };
-        writeln!(
-            out,
-            "{:<width$}  {scripts:<10}  {}",
-            printable(skill.name()),
-            one_line(skill.description(), budget)
-        )?;
+        let row = table.row(skill.name(), &scripts, skill.description());
+        writeln!(out, "{row}")?;
     }
     for skip in skipped {
         print_message("warning", &format!("skipped: {}", skip.why));

@@ -2,10 +2,14 @@
 
 use crate::args::Load;
 use crate::ask::{self, report_refused};
-use crate::failure::{Failure, INTERRUPTED, NOT_FOUND, REFUSED, ignore_closed_pipe, report};
-use crate::{agent, interrupt, output, paths, runtimes};
+use crate::denied::Flags;
+use crate::failure::{
+    Failure, INTERRUPTED, NOT_FOUND, REFUSED, ignore_closed_pipe, print_message, report,
+};
+use crate::{agent, denied, interrupt, output, paths, runtimes};
 use serde_json::json;
 use skillrun::{Host, Live, Permit, Ran, Request};
+use skillrun_skill::text::show;
 use std::io::Write as _;
 use std::path::Path;
 
@@ -50,7 +54,13 @@ pub(crate) fn load(args: &Load) -> Result<u8, Failure> {
                 break;
             }
             ran.push(match decided {
-                Ok(permit) => run_permitted(host, permit, args.agent.quiet).await?,
+                Ok(permit) => {
+                    let ran = run_permitted(host, permit, args.agent.quiet).await?;
+                    if !args.agent.quiet {
+                        report_denied(&ran);
+                    }
+                    ran
+                }
                 Err(refusal) => Ran::Refused(refusal),
             });
         }
@@ -69,6 +79,16 @@ pub(crate) fn load(args: &Load) -> Result<u8, Failure> {
     Ok(if refused { REFUSED } else { 0 })
 }
 
+/// Prints what a script that failed was denied. The model does not learn what exists on this machine.
+fn report_denied(ran: &Ran) {
+    if let Ran::Ended(outcome) = ran
+        && !outcome.success
+        && let Some(line) = denied::line(outcome, Flags::OfAgent)
+    {
+        print_message("denied", &format!("`{}`: {line}", show(&outcome.script)));
+    }
+}
+
 /// Runs one permitted script or command.
 pub(crate) async fn run_permitted(
     host: &Host,
@@ -76,10 +96,9 @@ pub(crate) async fn run_permitted(
     quiet: bool,
 ) -> Result<Ran, Failure> {
     let live = Live {
-        stop: Some(interrupt::interrupted()?),
+        stop: Some(runtimes::prepare_for(host, &permit, quiet).await?),
         ..Live::default()
     };
-    runtimes::prepare_for(host, &permit, quiet).await?;
     Ok(host.run_live(permit, live).await.into())
 }
 

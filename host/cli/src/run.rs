@@ -3,12 +3,14 @@
 use crate::approver::{COMMAND, approver};
 use crate::args::{Run, Runtime};
 use crate::ask::{self, AnswerSource};
+use crate::denied::Flags;
 use crate::failure::{self, Failure, print_message};
 use crate::interrupt::{self, interrupted};
 use crate::own_file::is_descriptor;
-use crate::text::printable;
+use crate::text::{printable, shown};
 use crate::{agent, denied, find, paths, runtimes};
 use skillrun::limits::Limit;
+use skillrun::policy::EffectiveRules;
 use skillrun::runtime::{Chunk, Stream};
 use skillrun::walk::{Links, WalkError, walk};
 use skillrun::{Grant, Host, Limits, Live, Outcome, Paths, Policy, Request, Skill, Status, Tier};
@@ -16,7 +18,7 @@ use skillrun_skill::text::{Utf8Decoder, shell_path, shell_word};
 use std::env::VarError;
 use std::fs::File;
 use std::io::{IsTerminal as _, Read as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
@@ -48,7 +50,7 @@ pub(crate) fn run(args: Run) -> Result<u8, Failure> {
     let policy = paths::policy(args.policy.as_deref(), &args.skills, untrusted);
     let policy = policy.map_err(|failure| agent::recorded(failure, &script))?;
     let wanted = request(&args, policy, &found.skill, &script);
-    let (policy, request) = wanted.map_err(|failure| agent::recorded(failure, &script))?;
+    let (policy, request, raises) = wanted.map_err(|failure| agent::recorded(failure, &script))?;
     if is_folder {
         // The policy may grant something to every skill.
         if !request.grants.is_empty() || !request.env.is_empty() {
@@ -56,6 +58,7 @@ pub(crate) fn run(args: Run) -> Result<u8, Failure> {
         }
         find::note_folder(&args.skill);
     }
+    let granted = granted_paths(&request.grants);
     let mut writable = agent::writable_by(&request.grants);
     writable.extend(args.workspace.clone());
     let host = paths::host_protecting(&policy, &args.skills, &writable, Vec::new());
@@ -74,10 +77,10 @@ pub(crate) fn run(args: Run) -> Result<u8, Failure> {
         .enable_all()
         .build()?;
     let outcome = runtime.block_on(async {
-        runtimes::prepare_for(host, &permit, args.quiet).await?;
+        let stop = runtimes::prepare_for(host, &permit, args.quiet).await?;
         let piped = args.input.is_none() && !std::io::stdin().is_terminal();
         let mut live = Live {
-            stop: Some(interrupted()?),
+            stop: Some(stop),
             ..Live::default()
         };
         if piped {
@@ -93,7 +96,7 @@ pub(crate) fn run(args: Run) -> Result<u8, Failure> {
         printer.finish(outcome.status)?;
         Ok::<Outcome, Failure>(outcome)
     });
-    let printed = outcome.and_then(|outcome| Ok((print(&args, &outcome)?, outcome)));
+    let printed = outcome.and_then(|outcome| Ok((print(&args, &outcome, &raises)?, outcome)));
     // The output is printed. Removing the scratch directory may take longer.
     let leftover = runtime.block_on(async {
         tokio::select! {
@@ -108,15 +111,56 @@ pub(crate) fn run(args: Run) -> Result<u8, Failure> {
     // A thread may still be blocked reading stdin. The process must not wait for it.
     runtime.shutdown_background();
     let (code, outcome) = printed?;
+    if outcome.success || args.quiet || args.json {
+        return Ok(code);
+    }
     // Last: a script that catches its errors says nothing about it.
-    if !outcome.success
-        && !args.quiet
-        && !args.json
-        && let Some(line) = denied::line(&outcome)
-    {
+    if let Some(line) = denied::line(&outcome, Flags::OfRun) {
         print_message("denied", &line);
+    } else if outcome.denied.is_empty()
+        && let Some(hint) = full_path_hint(&args, found.skill.path(), &granted)
+    {
+        print_message("hint", &hint);
     }
     Ok(code)
+}
+
+/// The directories and files that grants name.
+fn granted_paths(grants: &[Grant]) -> Vec<PathBuf> {
+    let path = |grant: &Grant| match grant {
+        Grant::Read(path) | Grant::Write(path) => path.canonicalize().ok(),
+        _ => None,
+    };
+    grants.iter().filter_map(path).collect()
+}
+
+/// What to do about an argument that names something granted by a path relative to our directory. The script starts in
+/// another one.
+fn full_path_hint(args: &Run, skill: &Path, granted: &[PathBuf]) -> Option<String> {
+    if args.virtual_paths {
+        // The script sees other paths than ours.
+        return None;
+    }
+    let (start, name) = match &args.workspace {
+        Some(workspace) => (workspace.as_path(), "the workspace"),
+        None => (skill, "the skill's folder"),
+    };
+    let mut relative = args.args.iter().map(Path::new);
+    let (typed, real) = relative.find_map(|path| {
+        let is_ours = path.is_relative() && !path.as_os_str().is_empty();
+        // Without a directory in front, it is relative to ours.
+        let real = path.canonicalize().ok().filter(|_| is_ours)?;
+        let is_granted = granted.iter().any(|granted| real.starts_with(granted));
+        (is_granted && !start.join(path).exists()).then_some((path, real))
+    })?;
+    let full = match shell_path(&real) {
+        Some(full) => format!(": {full}"),
+        None => String::new(),
+    };
+    let typed = shown(typed);
+    Some(format!(
+        "the script starts in {name}, where `{typed}` is not; pass the full path{full}"
+    ))
 }
 
 /// Whether the command line gives the script anything beyond its skill.
@@ -161,7 +205,7 @@ fn only_script(typed: &str, skill: &Skill) -> Result<String, Failure> {
 }
 
 /// Prints what has not been printed during the run, and returns the exit code.
-fn print(args: &Run, outcome: &Outcome) -> Result<u8, Failure> {
+fn print(args: &Run, outcome: &Outcome, raises: &Raises) -> Result<u8, Failure> {
     if args.json {
         let text =
             serde_json::to_string(outcome).map_err(|error| Failure::host(error.to_string()))?;
@@ -173,9 +217,8 @@ fn print(args: &Run, outcome: &Outcome) -> Result<u8, Failure> {
             print_message("warning", warning);
         }
         for limit in &outcome.limits_hit {
-            if let Some(flag) = flag(*limit) {
-                let hint = format!("raise {} with {flag}", limit.key());
-                print_message("hint", &hint);
+            if let Some((_, hint)) = raises.iter().find(|(raised, _)| raised == limit) {
+                print_message("hint", hint);
             }
         }
     } else if outcome.timeout && !args.json {
@@ -186,15 +229,25 @@ fn print(args: &Run, outcome: &Outcome) -> Result<u8, Failure> {
     Ok(exit_code(outcome))
 }
 
-/// The flag that raises a limit, if there is one.
-fn flag(limit: Limit) -> Option<&'static str> {
-    match limit {
-        Limit::Time => Some("--timeout"),
-        Limit::Fuel => Some("--fuel"),
-        Limit::Memory => Some("--memory"),
-        Limit::Output => Some("--max-output"),
-        _ => None,
-    }
+/// The limits that can be raised, and how.
+type Raises = Vec<(Limit, String)>;
+
+/// The flags that raise limits.
+const FLAGS: [(Limit, &str); 4] = [
+    (Limit::Time, "--timeout"),
+    (Limit::Fuel, "--fuel"),
+    (Limit::Memory, "--memory"),
+    (Limit::Output, "--max-output"),
+];
+
+/// How to raise each limit of a run: with a flag, or in the policy if that allows no more.
+fn raises(rules: &EffectiveRules<'_>, limits: &Limits) -> Raises {
+    let each = FLAGS.iter().map(|(limit, flag)| {
+        let in_policy = rules.limit_hint(*limit, limits);
+        let with_flag = || format!("raise {} with {flag}", limit.key());
+        (*limit, in_policy.unwrap_or_else(with_flag))
+    });
+    each.collect()
 }
 
 /// A script's own exit code; 128+N for signal N.
@@ -212,7 +265,7 @@ fn request(
     policy: Policy,
     skill: &Arc<Skill>,
     script: &str,
-) -> Result<(Policy, Request), Failure> {
+) -> Result<(Policy, Request, Raises), Failure> {
     let mut request = Request {
         approver: Some(approver(COMMAND)),
         ..Request::typed(skill, script)
@@ -263,7 +316,9 @@ fn request(
             print_message("warning", &text);
         }
     }
-    let mut limits = rules.map_or_else(|_| Limits::default(), |rules| rules.limits());
+    let mut limits = rules
+        .as_ref()
+        .map_or_else(|_| Limits::default(), |rules| rules.limits());
     let limit = |error: skillrun::limits::LimitError| Failure::host(error.to_string());
     if let Some(text) = &args.timeout {
         limits.time = skillrun::limits::parse_duration(text).map_err(limit)?;
@@ -285,6 +340,7 @@ fn request(
     }
     limits.fuel = args.fuel.or(limits.fuel);
     limits.check().map_err(limit)?;
+    let raises = rules.map_or_else(|_| Vec::new(), |rules| raises(&rules, &limits));
 
     let input = args.input.as_deref().map(|typed| input(typed, args.follow));
     request.input = input.transpose()?;
@@ -299,7 +355,7 @@ fn request(
     };
     let policy = policy.and_limits(&limits);
     request.limits = Some(limits);
-    Ok((policy, request))
+    Ok((policy, request, raises))
 }
 
 /// Why a grant that was typed has no effect. `None` if it has one.

@@ -2,6 +2,7 @@
 
 use crate::args::{Runtimes, RuntimesAction, Skills};
 use crate::failure::{Failure, print_message};
+use crate::interrupt::{self, Interrupted};
 use crate::paths;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
@@ -102,13 +103,25 @@ pub(crate) async fn prepare_all(host: &Host) -> Result<Option<String>, Failure> 
     show_progress(&what, false, host.prepare()).await
 }
 
-/// Compiles what this run needs, if it is not compiled yet.
-pub(crate) async fn prepare_for(host: &Host, permit: &Permit, quiet: bool) -> Result<(), Failure> {
+/// Compiles what this run needs, if it is not compiled yet. Returns what stops the run: the next Ctrl-C, or something that
+/// has already happened if there was one. Then the run starts in order to be recorded as cancelled, and nothing of it runs.
+pub(crate) async fn prepare_for(
+    host: &Host,
+    permit: &Permit,
+    quiet: bool,
+) -> Result<Interrupted, Failure> {
+    let mut interrupted = interrupt::interrupted()?;
     let Some(name) = host.blocking().unprepared_for(permit)? else {
-        return Ok(());
+        return Ok(interrupted);
     };
     let what = display_kind(name);
-    if let Some(warning) = show_progress(&what, quiet, host.prepare_for(permit)).await?
+    let prepared = tokio::select! {
+        biased;
+        // The compiling threads end with the process.
+        () = &mut interrupted => return Ok(Box::pin(std::future::ready(()))),
+        prepared = show_progress(&what, quiet, host.prepare_for(permit)) => prepared?,
+    };
+    if let Some(warning) = prepared
         && !quiet
     {
         print_message("warning", &warning);
@@ -117,7 +130,7 @@ pub(crate) async fn prepare_for(host: &Host, permit: &Permit, quiet: bool) -> Re
             "every run compiles it again until this is fixed; set XDG_CACHE_HOME to another directory",
         );
     }
-    Ok(())
+    Ok(interrupted)
 }
 
 /// The name of a runtime, with what it is.

@@ -2,7 +2,7 @@
 
 use crate::args::Show;
 use crate::failure::{Failure, print_message};
-use crate::text::{budget, columns, one_line, printable, wrapped};
+use crate::text::{Table, broken, columns, labelled, printable, wrapped};
 use crate::{agent, find, output};
 use serde_json::json;
 use skillrun::Skill;
@@ -25,44 +25,32 @@ pub(crate) fn show(args: &Show) -> Result<u8, Failure> {
     } else {
         format!(" {}", printable(skill.version()))
     };
-    writeln!(out, "{}{version}", printable(skill.name()))?;
-    let width = columns().unwrap_or(usize::MAX);
+    let (columns, title) = (columns(), printable(skill.name()) + &version);
+    let width = columns.unwrap_or(usize::MAX);
+    writeln!(out, "{}", broken(&title, width, 0))?;
     writeln!(out, "{}", wrapped(skill.description(), width))?;
-    writeln!(
-        out,
-        "\npath           {}",
-        printable(&skill.path().display().to_string())
-    )?;
+    let path = skill.path().display().to_string();
+    writeln!(out, "\n{}", labelled("path", &path, columns))?;
     match skill.digest() {
-        Ok(digest) => writeln!(out, "digest         {digest}")?,
+        Ok(digest) => writeln!(out, "{}", labelled("digest", &digest, columns))?,
         Err(why) => print_message("warning", &format!("no digest: {why}")),
     }
     if let Some(tools) = skill.allowed_tools() {
-        writeln!(out, "allowed-tools  {}", printable(&tools.to_string()))?;
+        let tools = tools.to_string();
+        writeln!(out, "{}", labelled("allowed-tools", &tools, columns))?;
     }
     if skill.scripts().is_empty() {
         writeln!(out, "\nno scripts")?;
     } else {
         writeln!(out, "\nscripts")?;
     }
-    let width = skill
-        .scripts()
-        .iter()
-        .map(|script| script.path().chars().count())
-        .max()
-        .unwrap_or(0)
-        .min(48);
-    let budget = budget(2 + width + 2 + 10 + 2);
+    let names = skill.scripts().iter().map(|script| script.path());
+    let table = Table::new(2, names, 48, columns);
     for script in skill.scripts() {
         let text = skill.describe(script);
         let first = text.lines().next().unwrap_or_default();
-        let line = format!(
-            "  {:<width$}  {:<10}  {}",
-            printable(script.path()),
-            script.language().word(),
-            one_line(first, budget)
-        );
-        writeln!(out, "{}", line.trim_end())?;
+        let row = table.row(script.path(), script.language().word(), first);
+        writeln!(out, "{row}")?;
     }
     for warning in skill.warnings() {
         print_message("warning", warning);

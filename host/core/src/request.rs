@@ -173,7 +173,8 @@ pub enum Target {
 }
 
 impl Target {
-    /// The rules of a policy for it. Refused if a section may be meant for this skill but does not cover it.
+    /// The rules of a policy for it. Refused if a section may be meant for this skill but does not cover it. Resolves
+    /// the paths of sections, so it blocks: call it from a blocking thread.
     pub fn rules<'p>(&self, policy: &'p Policy) -> Result<EffectiveRules<'p>, Refusal> {
         match self {
             Self::Script { skill, .. } => policy

@@ -36,7 +36,7 @@ mod reserve;
 mod tests;
 
 use crate::report::{Appeared, Fate};
-use entries::{DIRECTORY_FLAGS, Identity, identity, proc_path, rename_aside, unlock};
+use entries::{DIRECTORY_FLAGS, Identity, identity, path_of, rename_aside, unlock};
 use moves::{Moves, Original};
 use renew::{Replaced, Way};
 use reserve::reserve;
@@ -322,8 +322,11 @@ impl GuardedPath {
             None => {}
             // Read only now, because a directory that contains it may have been moved, too.
             Some(Ok(aside)) => {
-                let path = rustix::fs::readlink(proc_path(&aside), []);
-                fate = path.map_or(fate, |path| Some(Fate::Moved(path.into_bytes())));
+                fate = Some(match path_of(&aside) {
+                    Ok(path) => Fate::Moved(path.into_os_string().into_vec()),
+                    // Another process removed it.
+                    Err(_) => Fate::Gone,
+                });
             }
             Some(Err(error)) => fate = Some(Fate::Stays(io::Error::from(error).to_string())),
         }

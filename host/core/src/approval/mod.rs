@@ -359,9 +359,12 @@ impl Approvals {
         if own >= self.max_pending_of_tenant {
             Err(format!("{own} questions{of_tenant} are open, the maximum"))
         } else if own >= max.saturating_sub(open) {
-            Err(format!(
-                "{open} of at most {max} questions are open, and {own}{of_tenant} are a full share"
-            ))
+            // How many the other tenants have is not for this one to know.
+            Err(match own {
+                0 => "no further question can be open now".to_owned(),
+                1 => format!("1 question{of_tenant} is open, a full share"),
+                _ => format!("{own} questions{of_tenant} are open, a full share"),
+            })
         } else {
             Ok(())
         }

@@ -600,20 +600,23 @@ mod tests {
         let title = "`scripts/a.py` of skill `skill` was not approved:";
         let full =
             |tenant| format!("{title} 4 questions of tenant `{tenant}` are open, the maximum");
-        let share = |open, own, tenant| {
-            format!(
-                "{title} {open} of at most 16 questions are open, and {own} of tenant `{tenant}` are a full share"
-            )
-        };
+        // None says how many questions the other tenants have.
+        let d = "2 questions of tenant `d` are open, a full share";
+        let e = "1 question of tenant `e` is open, a full share";
         let expected = [
             (4, full("a")),
             (4, full("b")),
             (4, full("c")),
-            (2, share(14, 2, "d")),
-            (1, share(15, 1, "e")),
+            (2, format!("{title} {d}")),
+            (1, format!("{title} {e}")),
         ];
         assert_eq!(refusals, expected);
         ask(&host, &skill, "f", "");
+        let Decision::Refused(refusal) = decide(&host, &skill, "g", "") else {
+            panic!("there is no room");
+        };
+        let none = format!("{title} no further question can be open now");
+        assert_eq!(refusal.message, none);
     }
 
     #[tokio::test]

@@ -161,13 +161,14 @@ pub struct BatchQuestion {
 }
 
 impl Host {
-    /// A host with these settings. Nothing is compiled or written yet.
+    /// A host with these settings. Nothing is compiled or written yet. Lists the directory of the audit log, so it blocks: call
+    /// it from a blocking thread if that directory may be on a slow file system.
     pub fn new(settings: Settings) -> Self {
         Self::build(settings, Vec::new())
     }
 
     /// A host that executes scripts in these runtimes too. One of them is preferred to ours if both execute a language.
-    /// Fails if two runtimes, ours included, have the same name: a plan names its runtime.
+    /// Fails if two runtimes, ours included, have the same name: a plan names its runtime. Blocks as [`Host::new`] does.
     pub fn with_runtimes(
         settings: Settings,
         runtimes: Vec<Arc<dyn Runtime>>,
@@ -504,10 +505,14 @@ impl Host {
         Ok(warning)
     }
 
-    /// Like [`Host::prepare`], for the runtime that a permit needs.
+    /// Like [`Host::prepare`], for what a permit needs: its runtime and, for TypeScript, the transpiler.
     pub async fn prepare_for(&self, permit: &Permit) -> Result<Option<String>, Error> {
         let registered = self.inner.registered(permit.plan())?;
-        registered.runtime.prepare().await
+        let warning = registered.runtime.prepare().await?;
+        Ok(match self.inner.transpiler_for(permit.plan()) {
+            Some(transpiler) => transpiler.prepare().await?.or(warning),
+            None => warning,
+        })
     }
 
     /// Like [`Host::blocking_task`], with as many tasks of a tenant at the same time as leave threads for the others.
@@ -657,6 +662,11 @@ impl Blocking<'_> {
         workspace.files(bounds)
     }
 
+    /// Fails if a line cannot be written to the audit log now; then nothing would run.
+    pub fn check_audit(self) -> Result<(), Error> {
+        self.0.audit.check_writable()
+    }
+
     /// The state of each wasm runtime on this machine.
     pub fn runtimes_state(self) -> Result<Vec<RuntimeState>, Error> {
         Ok(vec![
@@ -666,10 +676,18 @@ impl Blocking<'_> {
         ])
     }
 
-    /// The name of the runtime that a permit needs, if it is not yet compiled for this machine.
+    /// The name of the runtime that a permit needs, if it is not yet compiled for this machine, or of the transpiler if only
+    /// that is missing.
     pub fn unprepared_for(self, permit: &Permit) -> Result<Option<&'static str>, Error> {
         let runtime = &self.0.registered(permit.plan())?.runtime;
-        Ok((!runtime.is_prepared()?).then(|| runtime.name()))
+        if !runtime.is_prepared()? {
+            return Ok(Some(runtime.name()));
+        }
+        let transpiler = self.0.transpiler_for(permit.plan());
+        let state = transpiler.map(Transpiler::state).transpose()?;
+        Ok(state
+            .filter(|state| !state.prepared)
+            .map(|state| state.name))
     }
 
     /// What this machine offers to native scripts; probed once.
@@ -689,6 +707,13 @@ impl Inner {
         let mut all = self.runtimes.iter();
         let found = all.find(|registered| registered.runtime.name() == plan.runtime);
         found.ok_or_else(|| Error::Sandbox(format!("there is no runtime `{}`", plan.runtime)))
+    }
+
+    /// The transpiler, if the script of a plan is in TypeScript.
+    fn transpiler_for(&self, plan: &Plan) -> Option<&Transpiler> {
+        let extension = Path::new(plan.script()).extension()?.to_str()?;
+        let is_typescript = ["ts", "mts", "cts"].contains(&&*extension.to_ascii_lowercase());
+        (is_typescript && plan.runtime == self.javascript.name()).then_some(&*self.typescript)
     }
 
     fn running(&self) -> MutexGuard<'_, HashMap<String, Arc<Permit>>> {

@@ -82,7 +82,7 @@ impl Inner {
                 .write(Event::started(run_info(plan), plan.approver.as_ref()))
         };
         // From here on: if the future is dropped while `started` is written, that line is followed by `aborted`.
-        let running = Running {
+        let _running = Running {
             host: self,
             permit: &permit,
         };
@@ -105,9 +105,13 @@ impl Inner {
             Err(error) => {
                 // Without the line `started`, nothing has begun.
                 let is_unrecorded = matches!(error, RunError::Host(Error::Audit { .. }));
-                if running.ended() && !is_unrecorded {
+                let aborted = self.end(plan, || {
+                    let aborted = Event::aborted(run_info(plan));
+                    (!is_unrecorded).then(|| self.audit.write(aborted))
+                });
+                if let Some(written) = aborted.flatten() {
                     // The first error is the one that matters.
-                    let _ = self.audit.write(Event::aborted(run_info(plan))).await;
+                    let _ = written.await;
                 }
                 Err(error)
             }
@@ -290,20 +294,26 @@ impl Inner {
         let plan = permit.plan();
         // Nothing of the run may write any more, even if its thread was abandoned.
         let outcome = outcome(plan, ended, stdout.close(), stderr.close());
-        let running = self.running().remove(plan.run_id());
         // A script that has ended by itself is not aborted.
         let is_aborted = outcome.status == Status::Cancelled && abandoned.get().is_some();
-        let event = running.map(|_| match is_aborted {
-            true => Event::aborted(run_info(plan)),
-            false => Event::finished(run_info(plan), &outcome),
+        let written = self.end(plan, || {
+            self.audit.write(match is_aborted {
+                true => Event::aborted(run_info(plan)),
+                false => Event::finished(run_info(plan), &outcome),
+            })
         });
-        let written = event.map(|event| self.audit.write(event));
         Finished { outcome, written }
     }
 
+    /// Marks a run as ended and queues its last line with `record`; `None` if its end is already recorded.
+    fn end<T>(&self, plan: &Plan, record: impl FnOnce() -> T) -> Option<T> {
+        // `abort_runs` finds the run either here or in the queue: it must not flush the log before the line is queued.
+        let mut running = self.running();
+        running.remove(plan.run_id()).map(|_| record())
+    }
+
     pub(super) fn abort_runs(&self) {
-        let running = std::mem::take(&mut *self.running());
-        for permit in running.values() {
+        for permit in std::mem::take(&mut *self.running()).values() {
             // The process is about to end, so an error cannot be reported.
             self.audit.post(Event::aborted(run_info(permit.plan())));
         }
@@ -338,21 +348,13 @@ struct Running<'a> {
     permit: &'a Permit,
 }
 
-impl Running<'_> {
-    /// Marks the run as ended; returns whether its end has yet to be recorded.
-    fn ended(&self) -> bool {
-        let ended = self.host.running().remove(self.permit.plan().run_id());
-        ended.is_some()
-    }
-}
-
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        if self.ended() {
-            // The caller is gone, so an error cannot be reported. This may be an async thread, so it does not wait.
-            let event = Event::aborted(run_info(self.permit.plan()));
-            self.host.audit.post(event);
-        }
+        let plan = self.permit.plan();
+        // The caller is gone, so an error cannot be reported. This may be an async thread, so it does not wait.
+        self.host.end(plan, || {
+            self.host.audit.post(Event::aborted(run_info(plan)));
+        });
     }
 }
 

@@ -138,7 +138,11 @@ impl LimitRules {
 
     /// The limits of a policy that sets none.
     pub(super) fn defaults() -> Self {
-        let limits = Limits::default();
+        Self::all_of(&Limits::default())
+    }
+
+    /// The rules that set each of these limits.
+    pub(super) fn all_of(limits: &Limits) -> Self {
         Self {
             time: Some(limits.time),
             fuel: limits.fuel,

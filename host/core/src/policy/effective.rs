@@ -12,6 +12,7 @@ use super::section::{NotCovered, Section};
 use super::{ApprovalMode, Limits, NativeMode, Policy, Written};
 use crate::files::show;
 use crate::grant::Grant;
+use crate::limits::Limit;
 use crate::refusal::{Check, Refusal, Remedy};
 use crate::skill::Skill;
 use crate::tier::Tier;
@@ -268,6 +269,18 @@ impl<'a> EffectiveRules<'a> {
         lowest.map(|(policy, _)| policy)
     }
 
+    /// The change of a policy that would let a run use more of a limit, if nothing else does: a policy sets the limit, and
+    /// `limits` of the run have all of it.
+    pub fn limit_hint(&self, limit: Limit, limits: &Limits) -> Option<String> {
+        let key = limit.key();
+        let name = key.trim_start_matches("limits.");
+        let policy = self.sets_limit(name)?;
+        let max = policy.limits().value(name)?;
+        let has = LimitRules::all_of(limits).value(name);
+        has.is_some_and(|has| has >= max)
+            .then(|| policy.hint_to_raise(name, key))
+    }
+
     /// The policy itself, without its ceilings.
     pub(crate) fn own(&self) -> PolicyRules<'a> {
         self.own
@@ -333,6 +346,21 @@ impl<'a> PolicyRules<'a> {
                 format!("{change} in {name}, which enforces its rules: no flag can allow it")
             }
             (false, false) => format!("{change} in skillrun.toml"),
+        }
+    }
+
+    /// The change of its file that would raise a limit.
+    fn hint_to_raise(&self, name: &str, key: &str) -> String {
+        let section = self.section;
+        let section = section.filter(|section| section.rules.rules.limits.value(name).is_some());
+        let change = match section.map(Section::title) {
+            Some(title) => format!("raise {key} of `{title}`"),
+            None => format!("raise {key}"),
+        };
+        match self.is_enforced() {
+            true => self.hint(&change),
+            // It may be the user's own policy or one that was named.
+            false => format!("{change} in {}", self.name()),
         }
     }
 
@@ -464,6 +492,29 @@ mod tests {
     use super::super::write::tests::any_definition;
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn the_policy_that_sets_a_limit_is_named_as_what_has_to_be_raised() {
+        let parse = |text: &str| Policy::parse(text, Path::new("/base")).unwrap();
+        let ceiling = parse("[limits]\nmemory = \"64MiB\"\n");
+        let policy = parse("enforce = true\n[limits]\ntime = \"10s\"\n").bounded_by(ceiling);
+        let rules = policy.rules_for_commands();
+        let limits = rules.limits();
+        let hint = |limit| rules.limit_hint(limit, &limits).unwrap();
+        assert_eq!(
+            hint(Limit::Time),
+            "raise limits.time in the policy, which enforces its rules: no flag can allow it"
+        );
+        assert_eq!(
+            hint(Limit::Memory),
+            "ask whoever maintains the host's own policy to raise limits.memory"
+        );
+        assert_eq!(rules.limit_hint(Limit::Fuel, &limits), None);
+        // A run that has less than the policy allows can request more.
+        let time = std::time::Duration::from_secs(1);
+        let less = Limits { time, ..limits };
+        assert_eq!(rules.limit_hint(Limit::Time, &less), None);
+    }
 
     proptest! {
         #[test]

@@ -21,13 +21,13 @@ impl Policy {
 
     /// The policy of root, if there is one. Fails if it cannot be read, or if a user other than root may have written it.
     ///
-    /// Its sections with `~` cover no skill: everyone chooses their own `HOME`.
+    /// Its sections with `~` cover no skill: everyone chooses their own `HOME`. Blocks: call it from a blocking thread.
     pub fn of_machine() -> Result<Option<Self>, PolicyError> {
         root_policy(Path::new(Self::OF_MACHINE))
     }
 
     /// This policy below the policy of root. [`Host`](crate::Host) does the same for every decision; this is for a program
-    /// that shows what is in force.
+    /// that shows what is in force. Reads that policy, so it blocks: call it from a blocking thread.
     pub fn bounded_by_machine(self) -> Result<Self, PolicyError> {
         let bounded = bounded(&self)?.into_owned();
         Ok(bounded)

@@ -83,7 +83,7 @@ impl TrustedPolicies {
         }
     }
 
-    /// Whether a person has trusted these bytes at this path.
+    /// Whether a person has trusted these bytes at this path. Blocks: call it from a blocking thread.
     pub fn status(&self, file: &PolicyFile) -> Result<Trust, TrustError> {
         if !self.exists()? {
             return Ok(Trust::Untrusted);
@@ -123,6 +123,7 @@ impl TrustedPolicies {
     }
 
     /// Records that a person trusts these bytes at this path. A link is refused: its target has a path of its own.
+    /// Blocks: call it from a blocking thread.
     pub fn trust(&self, file: &PolicyFile) -> Result<TrustedPolicy, TrustError> {
         let path = file.path();
         let refuse = |why: &str, hint: &str| TrustError {
@@ -156,7 +157,8 @@ impl TrustedPolicies {
         Ok(record)
     }
 
-    /// Revokes trust. Returns whether the policy was trusted. The policy file may no longer exist.
+    /// Revokes trust. Returns whether the policy was trusted. The policy file may no longer exist. Blocks:
+    /// call it from a blocking thread.
     pub fn untrust(&self, path: &Path) -> Result<bool, TrustError> {
         if !self.exists()? {
             return Ok(false);
@@ -168,7 +170,7 @@ impl TrustedPolicies {
         }
     }
 
-    /// All trusted policies, sorted by path.
+    /// All trusted policies, sorted by path. Blocks: call it from a blocking thread.
     pub fn list(&self) -> Result<Vec<TrustedPolicy>, TrustError> {
         let mut all = Vec::new();
         if !self.exists()? {

@@ -65,8 +65,7 @@ pub(super) fn rename_to_free_name(
         match renamed {
             Err(Errno::EXIST) => {}
             renamed => {
-                let parent = rustix::fs::readlink(proc_path(directory), [])?;
-                let parent = PathBuf::from(OsString::from_vec(parent.into_bytes()));
+                let parent = path_of(directory)?;
                 return renamed.map(|()| parent.join(OsString::from_vec(aside)));
             }
         }
@@ -119,6 +118,16 @@ pub(super) fn with_freed_space<T>(
 pub(super) fn unlock(directory: &OwnedFd) -> Result<(), Errno> {
     let mode = Mode::from_raw_mode(fstat(directory)?.st_mode) | Mode::RWXU;
     rustix::fs::chmod(proc_path(directory), mode)
+}
+
+/// Where a directory is now. Fails if it was removed: the kernel would show its last path, with a note that looks like a
+/// part of its name.
+pub(super) fn path_of(directory: &OwnedFd) -> Result<PathBuf, Errno> {
+    if fstat(directory)?.st_nlink == 0 {
+        return Err(Errno::NOENT);
+    }
+    let path = rustix::fs::readlink(proc_path(directory), [])?;
+    Ok(PathBuf::from(OsString::from_vec(path.into_bytes())))
 }
 
 /// The `/proc` path of a handle, for calls that take only a path; it works for `O_PATH` handles too.

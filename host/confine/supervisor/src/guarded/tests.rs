@@ -43,6 +43,28 @@ fn directories_are_exchanged_in_steps_or_not_at_all() {
     assert_eq!(paths(&folder), ["a", "b", "b/file"]);
 }
 
+#[test]
+fn a_directory_that_was_moved_aside_and_then_removed_is_gone() {
+    let (folder, _) = folder();
+    let open = || File::open(folder.path().join("a")).unwrap().into();
+    for is_removed in [false, true] {
+        let mut guarded = GuardedPath {
+            path: b"a/path".to_vec(),
+            original: None,
+            originals: Vec::new(),
+            starts: Vec::new(),
+            seen: false,
+            not_replaced: Some(Ok(open())),
+        };
+        let mut fate = Fate::Moved(folder.path().join("a").into_os_string().into_vec());
+        if is_removed {
+            fs::remove_dir_all(folder.path().join("a")).unwrap();
+            fate = Fate::Gone;
+        }
+        assert_eq!(guarded.move_aside().unwrap().fate, fate);
+    }
+}
+
 /// Runs a test with an empty directory to mount something at, which nobody else sees. Without the right to, the test is not
 /// run.
 #[expect(unsafe_code, reason = "rustix marks unshare as unsafe")]
