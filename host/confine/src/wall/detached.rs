@@ -9,6 +9,7 @@
 //! directory or file, and its group, to this user: the worker may do what the owner may, without the
 //! owner's other groups, and what it creates belongs to the owner. All other owners stay what they are.
 
+use super::error::shared;
 use super::root::HARMLESS;
 use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, openat};
 use rustix::io::Errno;
@@ -106,8 +107,7 @@ fn mapping(stat: &Stat) -> io::Result<Option<Arc<OwnedFd>>> {
     if !rustix::process::geteuid().is_root() {
         return Ok(None);
     }
-    let ids =
-        Ids::of_workers().map_err(|error| io::Error::other(crate::ConfineError::from(error)))?;
+    let ids = Ids::of_workers().map_err(|error| io::Error::other(shared(error)))?;
     if !ids.private {
         return Ok(None);
     }

@@ -42,12 +42,11 @@ impl From<Failed> for io::Error {
     }
 }
 
-impl From<skillrun_supervisor::error::ConfineError> for ConfineError {
-    fn from(error: skillrun_supervisor::error::ConfineError) -> Self {
-        Self {
-            step: error.step,
-            why: error.why,
-        }
+/// The error of a function that the supervisor also uses.
+pub(super) fn shared(error: skillrun_supervisor::error::ConfineError) -> ConfineError {
+    ConfineError {
+        step: error.step,
+        why: error.why,
     }
 }
 

@@ -6,7 +6,7 @@
 //! capabilities and a filter with six system calls.
 
 use super::calls;
-use super::error::{At as _, Failed, fail};
+use super::error::{At as _, Failed, fail, shared};
 use crate::ConfineError;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{FileType, Mode, OFlags, fstat};
@@ -51,7 +51,7 @@ const KILLED: i32 = 128;
 pub fn enter_namespaces(host: BorrowedFd<'_>) -> io::Result<()> {
     require_one_thread().map_err(io::Error::other)?;
     kernel::close_others(&[host])?;
-    let ids = Ids::of_workers().map_err(|error| io::Error::other(ConfineError::from(error)))?;
+    let ids = Ids::of_workers().map_err(|error| io::Error::other(shared(error)))?;
     // No signal of a terminal reaches it. The leader of a process group has none already.
     let _ = rustix::process::setsid();
     let (wait, go) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
@@ -64,7 +64,7 @@ pub fn enter_namespaces(host: BorrowedFd<'_>) -> io::Result<()> {
             drop(wait);
             let started = ids
                 .map(worker)
-                .map_err(|error| io::Error::other(ConfineError::from(error)))
+                .map_err(|error| io::Error::other(shared(error)))
                 .and_then(|()| Ok(rustix::io::write(&go, &[1])?));
             if let Err(error) = started {
                 let _ = kill_process(worker, Signal::KILL);
@@ -184,7 +184,7 @@ fn end_as(worker: Pid, own: Pid) -> ! {
 /// Drops every capability, from the bounding set as well.
 pub(super) fn drop_capabilities() -> Result<(), ConfineError> {
     let none = CapabilitySet::empty();
-    skillrun_supervisor::keep_in_bounding_set(none)?;
+    skillrun_supervisor::keep_in_bounding_set(none).map_err(shared)?;
     let sets = CapabilitySets {
         effective: none,
         permitted: none,

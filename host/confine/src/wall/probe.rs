@@ -1,6 +1,6 @@
 //! Finds out whether this machine allows the wall.
 
-use super::error::{Failed, fail};
+use super::error::{Failed, fail, shared};
 use super::{lockdown, namespaces, root};
 use crate::ConfineError;
 use skillrun_supervisor::ids::Ids;
@@ -13,7 +13,7 @@ use std::os::fd::OwnedFd;
 /// names the step that is not possible. May be called in a process with threads.
 pub fn probe() -> Result<(), ConfineError> {
     lockdown::landlock_version()?;
-    let ids = Ids::of_workers()?;
+    let ids = Ids::of_workers().map_err(shared)?;
     let pipe = || {
         rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
             .map_err(|error| fail("create a pipe", error))
@@ -39,7 +39,7 @@ pub fn probe() -> Result<(), ConfineError> {
     }
     drop(go);
     let _ = kernel::wait(child.as_raw_pid(), Wait::Block);
-    mapped?;
+    mapped.map_err(shared)?;
     match reported.split_first_chunk::<4>() {
         Some((errno, step)) if !step.is_empty() => {
             let error = std::io::Error::from_raw_os_error(i32::from_ne_bytes(*errno));

@@ -11,6 +11,14 @@ mod attempts;
 #[cfg(target_os = "linux")]
 mod calls;
 #[cfg(target_os = "linux")]
+mod ends;
+#[cfg(target_os = "linux")]
+mod files;
+#[cfg(target_os = "linux")]
+mod kernel;
+#[cfg(target_os = "linux")]
+mod needed;
+#[cfg(target_os = "linux")]
 mod raw;
 #[cfg(target_os = "linux")]
 mod trials;
@@ -30,7 +38,7 @@ fn main() {
     match std::env::args().next().as_deref() {
         Some("wall-worker") => worker::run(),
         Some("wall-helper") => skillrun_confine::wall::serve_helper(socket()),
-        Some("wall-host") => trials::be_a_host(),
+        Some("wall-host") => ends::be_a_host(),
         Some("wall-submount") => trials::use_submount(),
         Some("wall-loosener") => trials::loosen(),
         _ => trials::main(),
