@@ -602,6 +602,7 @@ fn a_name_in_skill_md_means_a_skill_only_if_no_folder_has_it() {
         (end.stdout.as_str(), end.stderr.as_str(), end.code),
         ("it ran\n", warning, 0)
     );
+    let expanded = "warning: no folder of a skill that `--skill` names is `a`; using `{root}/skills/b`, whose SKILL.md has that name\n";
     // With grants, the warning is printed in spite of -q.
     env.write("work/file", "");
     env.write("text", "!{a/scripts/y.py}");
@@ -615,7 +616,7 @@ fn a_name_in_skill_md_means_a_skill_only_if_no_folder_has_it() {
         (&["load", "-yq", "a", "-w", "work"], warning),
         (&["load", "-yq", "b", "-w", "work"], ""),
         (&["expand", "-yq", "--skill", "b"], ""),
-        (&["expand", "-yq", "--skill", "b", "-w", "work"], warning),
+        (&["expand", "-yq", "--skill", "b", "-w", "work"], expanded),
     ] {
         let mut command = env.command(words);
         let text = fs::File::open(env.path("text")).unwrap();
@@ -623,6 +624,12 @@ fn a_name_in_skill_md_means_a_skill_only_if_no_folder_has_it() {
         let printed = (end.stderr.as_str(), end.code);
         assert_eq!(printed, (stderr, 0), "{words:?}");
     }
+    // A folder of that name on the search path is not loaded if `--skill` names others.
+    named("skills/a", "z", "y.py");
+    let mut command = env.command(&["expand", "-y", "--skill", "./skills/b"]);
+    let end = env.end_of(command.stdin(fs::File::open(env.path("text")).unwrap()));
+    assert_eq!((end.stderr.as_str(), end.code), (expanded, 0));
+    fs::remove_dir_all(env.path("skills/a")).unwrap();
     // Two skills with the same name in their SKILL.md are ambiguous.
     named("skills/c", "a", "y.py");
     let end = env.end(&["run", "a", "y.py"]);

@@ -127,12 +127,7 @@ pub(crate) fn writable_by(grants: &[Grant]) -> Vec<PathBuf> {
 /// that was typed in its `SKILL.md`, and would get the grants.
 pub(crate) fn warn_about_choice(found: &Found, quiet: bool, grants: bool) {
     if found.by_front_matter && (grants || !quiet) {
-        let text = format!(
-            "no skill folder is named `{}`; using `{}`, whose SKILL.md has that name",
-            printable(found.skill.name()),
-            printable(&found.skill.path().display().to_string())
-        );
-        print_message("warning", &text);
+        warn_by_front_matter(&found.skill, "no skill folder is named");
     }
     for hidden in found.shadowed.iter().filter(|_| !quiet) {
         let text = format!(
@@ -142,6 +137,16 @@ pub(crate) fn warn_about_choice(found: &Found, quiet: bool, grants: bool) {
         );
         print_message("warning", &text);
     }
+}
+
+/// Warns that a skill has its name from its `SKILL.md`; `missing` says where no folder has that name.
+pub(crate) fn warn_by_front_matter(skill: &Skill, missing: &str) {
+    let text = format!(
+        "{missing} `{}`; using `{}`, whose SKILL.md has that name",
+        printable(skill.name()),
+        printable(&skill.path().display().to_string())
+    );
+    print_message("warning", &text);
 }
 
 /// Records a refusal that came before there was a policy to decide by, and returns it.

@@ -12,7 +12,6 @@ use crate::own_file::{Access, OwnFile};
 use crate::{agent, load, paths};
 use skillrun::expand::{Marker, MarkerKind, Piece};
 use skillrun::limits::{Limit, LimitError};
-use skillrun::skill::Found;
 use skillrun::{
     Check, Decision, Expander, Host, Limits, Outcome, Permit, Policy, Ran, Refusal, Skill, Status,
     Target,
@@ -174,14 +173,11 @@ impl Filter<'_> {
             return;
         };
         let args = self.args;
-        if marker.by_front_matter && self.warned.insert(skill.path().to_owned()) {
+        let is_shown = args.agent.grants_something() || !args.agent.quiet;
+        if marker.by_front_matter && self.warned.insert(skill.path().to_owned()) && is_shown {
             let _lock = lock(&self.runner.stderr_lock);
-            let found = Found {
-                skill: Arc::clone(skill),
-                shadowed: Vec::new(),
-                by_front_matter: true,
-            };
-            agent::warn_about_choice(&found, args.agent.quiet, args.agent.grants_something());
+            // Folders on the search path were not considered.
+            agent::warn_by_front_matter(skill, "no folder of a skill that `--skill` names is");
         }
     }
 
