@@ -3,13 +3,10 @@
 
 mod measure;
 
-use measure::env::{self, BenchEnv};
+use measure::env::BenchEnv;
 use measure::peer::{Peer, fastest_node, fastest_python, spend};
+use measure::runs::{once, rate, runtime};
 use measure::{Result, Samples, Table, begin, in_turn, ms, times};
-use skillrun::{Host, Live, Request, Skill};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 
 const SCRIPTS: [&str; 5] = [
     "hello.py",
@@ -19,8 +16,7 @@ const SCRIPTS: [&str; 5] = [
     "hello.ts",
 ];
 const ROUNDS: usize = 200;
-/// How long runs are counted for one value; the values are measured in turn, this many times.
-const WINDOW: Duration = Duration::from_millis(800);
+/// How often each rate is measured, in turn.
 const WINDOWS: usize = 3;
 
 fn main() -> Result<()> {
@@ -99,48 +95,4 @@ fn main() -> Result<()> {
     }
     table.print();
     Ok(())
-}
-
-fn runtime() -> Result<tokio::runtime::Runtime> {
-    Ok(tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?)
-}
-
-/// The time of one run in milliseconds.
-async fn once(host: &Host, skill: &Arc<Skill>, script: &str) -> Result<f64> {
-    let began = Instant::now();
-    let outcome = env::run(host, Request::typed(skill, script), Live::default()).await?;
-    let took = began.elapsed().as_secs_f64() * 1e3;
-    if outcome.success {
-        Ok(took)
-    } else {
-        Err(format!("`{script}` failed: {}", outcome.stderr).into())
-    }
-}
-
-/// Runs per second with this many threads, each with its own async runtime, and one shared host.
-fn rate(host: &Host, skill: &Arc<Skill>, script: &str, threads: usize) -> Result<f64> {
-    let done = AtomicUsize::new(0);
-    let began = Instant::now();
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads)
-            .map(|_| {
-                scope.spawn(|| {
-                    let runtime = runtime()?;
-                    while began.elapsed() < WINDOW {
-                        runtime.block_on(once(host, skill, script))?;
-                        done.fetch_add(1, Ordering::Relaxed);
-                    }
-                    Result::Ok(())
-                })
-            })
-            .collect();
-        workers.into_iter().try_for_each(|worker| {
-            worker
-                .join()
-                .unwrap_or_else(|_| Err("a worker panicked".into()))
-        })
-    })?;
-    Ok(done.into_inner() as f64 / began.elapsed().as_secs_f64())
 }

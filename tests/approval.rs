@@ -480,6 +480,7 @@ fn expiring_host(env: &TestEnv) -> Host {
         approvals: approvals.timeout(Duration::ZERO),
         protected: vec![],
         slots: None,
+        workers: Default::default(),
     })
 }
 
@@ -858,6 +859,7 @@ fn host_failing_at(env: &TestEnv, fails: usize) -> (Host, Arc<Mutex<Vec<String>>
         approvals: Approvals::file(env.path("approvals.db")),
         protected: vec![],
         slots: None,
+        workers: Default::default(),
     });
     (host, events)
 }

@@ -198,6 +198,7 @@ fn an_approval_is_valid_for_one_workspace() {
             },
             protected: vec![],
             slots: None,
+            workers: Default::default(),
         });
         let question = open(&host, &policy, within(Some("one")));
         answered(&host, &question, answer).unwrap();
@@ -237,6 +238,7 @@ fn a_workspace_and_a_grant_of_the_same_directory_are_two_questions() {
                 },
                 protected: vec![],
                 slots: None,
+                workers: Default::default(),
             });
             let question = open(&host, &policy, approved());
             answered(&host, &question, answer).unwrap();

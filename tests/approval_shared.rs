@@ -53,6 +53,7 @@ fn host_with(env: &TestEnv, approvals: Approvals) -> Host {
         approvals,
         protected: vec![],
         slots: None,
+        workers: Default::default(),
     })
 }
 

@@ -585,6 +585,7 @@ pub(crate) fn host_process() -> ExitCode {
         approvals: skillrun::Approvals::memory(),
         protected: vec![],
         slots: None,
+        workers: Default::default(),
     });
     let skill = Arc::new(skillrun::Skill::load(root.join("skill")).unwrap());
     let policy = Policy::parse("approval = \"never\"", &root).unwrap();

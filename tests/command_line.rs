@@ -405,6 +405,7 @@ fn doctor_finds_no_problem() {
             "cache",
             "native",
             "programs",
+            "workers",
             "python",
             "javascript",
             "bash",

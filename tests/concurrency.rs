@@ -10,6 +10,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::sync::mpsc;
 
 tests! {
+    in workers too:
     two_hundred_runs_at_once_do_not_disturb_each_other,
     further_runs_wait_for_a_slot_and_find_it_clean,
     a_run_that_waits_for_a_slot_can_be_stopped,

@@ -15,6 +15,7 @@ tests! {
     show_what_root_allows,
     run_a_skill_from_bytes,
     keep_the_records_elsewhere,
+    put_guests_into_processes_of_their_own,
     add_a_runtime,
 }
 
@@ -50,6 +51,7 @@ fn run_a_script() {
             approvals: Approvals::file(state.join("approvals.db")),
             protected: vec![],
             slots: Some(32),
+            workers: Default::default(), // guests on threads of this process
         });
         let skill = host.load_skill(skills.join("word-count")).await?;
         let request = Request {
@@ -341,6 +343,7 @@ fn keep_the_records_elsewhere() {
             approvals: Approvals::memory(),
             protected: vec![],
             slots: None,
+            workers: Default::default(),
         });
         let request = Request::typed(&skill, "main.py");
         if let Decision::Permitted(permit) = host.decide(&Policy::default(), request).await? {
@@ -351,6 +354,39 @@ fn keep_the_records_elsewhere() {
         Result::Ok(())
     };
     block_on(run).unwrap();
+}
+
+#[rustfmt::skip]
+fn put_guests_into_processes_of_their_own() {
+    let env = env();
+    let settings = skillrun::Settings {
+        cache: shared_cache().join("skillrun"),
+        audit: skillrun::AuditLog::file(env.path("state/skillrun/audit.jsonl")),
+        approvals: skillrun::Approvals::memory(),
+        protected: vec![],
+        slots: Some(1),
+        workers: Default::default(),
+    };
+    let run = async {
+        let skill = skillrun::Host::new(settings.clone()).load_skill(env.path("skill")).await?;
+        // docs: begin
+        use skillrun::runtime::{Workers, serve_if_worker};
+        use skillrun::{Decision, Host, Policy, Request, Settings};
+
+        // First in `main`, before any thread is started: workers are processes of this program.
+        serve_if_worker();
+        let workers = Workers::Processes("/proc/self/exe".into());
+        let host = Host::new(Settings { workers, ..settings });
+        let request = Request::typed(&skill, "main.py");
+        if let Decision::Permitted(permit) = host.decide(&Policy::default(), request).await? {
+            let outcome = host.run(permit).await?;
+            assert!(outcome.isolation.layers.contains(&"worker"));
+        }
+        // docs: end
+        Ok(())
+    };
+    let run: Result<()> = block_on(run);
+    run.unwrap();
 }
 
 #[rustfmt::skip]
@@ -367,6 +403,7 @@ fn add_a_runtime() {
         approvals: skillrun::Approvals::memory(),
         protected: vec![],
         slots: Some(1),
+        workers: Default::default(),
     };
     let run = async {
         // docs: begin

@@ -168,6 +168,8 @@ impl TestEnv {
             return self.command(words);
         }
         let binary = self.path("skillrun");
+        // It may be there, and still run.
+        let _ = fs::remove_file(&binary);
         fs::copy(env!("CARGO_BIN_EXE_skillrun"), &binary).unwrap();
         self.copy_cache("cache");
         chown_all(self.root());

@@ -2,10 +2,12 @@
 
 use crate::env::{SKILL_MD, TestEnv, shared_cache};
 use crate::setup;
+use skillrun::runtime::Workers;
 use skillrun::{
     Approvals, AuditLog, Check, Decision, Error, Host, Limits, Live, Permit, Policy, Refusal,
     Request, RunError, Settings, Skill, Status,
 };
+use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,15 +37,50 @@ pub(crate) fn host(env: &TestEnv) -> Host {
     host_of(env, None)
 }
 
+thread_local! {
+    static IN_WORKERS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether the hosts of this test run guests in worker processes.
+pub(crate) fn is_in_workers() -> bool {
+    IN_WORKERS.get()
+}
+
+/// Runs a test whose hosts run guests in worker processes.
+pub(crate) fn in_workers(test: fn()) {
+    IN_WORKERS.set(true);
+    test();
+    // The thread may run another test.
+    IN_WORKERS.set(false);
+}
+
 /// The same with `slots` slots.
 pub(crate) fn host_of(env: &TestEnv, slots: Option<u32>) -> Host {
-    Host::new(Settings {
+    match is_in_workers() {
+        true => host_in(
+            env,
+            slots,
+            Workers::Processes(env!("CARGO_BIN_EXE_skillrun").into()),
+        ),
+        false => host_in(env, slots, Workers::InProcess),
+    }
+}
+
+/// The same with these workers.
+pub(crate) fn host_in(env: &TestEnv, slots: Option<u32>, workers: Workers) -> Host {
+    Host::new(settings(env, slots, workers))
+}
+
+/// The settings of such a host.
+pub(crate) fn settings(env: &TestEnv, slots: Option<u32>, workers: Workers) -> Settings {
+    Settings {
         cache: shared_cache().join("skillrun"),
         audit: AuditLog::file(env.path("state/skillrun/audit.jsonl")),
         approvals: Approvals::file(env.path("state/skillrun/approvals.db")),
         protected: vec![],
         slots,
-    })
+        workers,
+    }
 }
 
 pub(crate) fn skill(env: &TestEnv) -> Arc<Skill> {
@@ -266,6 +303,7 @@ fn an_audit_sink_that_fails_stops_everything() {
         approvals: Approvals::file(env.path("state/skillrun/approvals.db")),
         protected: vec![],
         slots: None,
+        workers: Default::default(),
     });
     let request = Request {
         workspace: Some(env.path("workspace").into()),
@@ -346,6 +384,7 @@ fn a_run_that_is_stopped_while_its_interpreter_is_compiled_is_cancelled() {
         approvals: Approvals::file(env.path("state/skillrun/approvals.db")),
         protected: vec![],
         slots: None,
+        workers: Default::default(),
     });
     let request = Request::typed(&skill(&env), "main.js");
     let permit = permitted(&host, &Policy::default(), request);

@@ -11,7 +11,19 @@
 
 /// Defines `tests()`, which returns the listed functions as tests. The compiler reports a function that is not
 /// listed as unused.
+///
+/// With `in workers too`, `tests_in_workers()` returns the same tests with hosts that run guests in worker processes.
 macro_rules! tests {
+    (in workers too: $($name:ident),* $(,)?) => {
+        tests! { $($name),* }
+
+        pub(crate) fn tests_in_workers() -> Vec<libtest_mimic::Trial> {
+            vec![$(libtest_mimic::Trial::test(concat!(stringify!($name), "_in_workers"), || {
+                crate::library::in_workers($name);
+                Ok(())
+            })),*]
+        }
+    };
     ($($name:ident),* $(,)?) => {
         pub(crate) fn tests() -> Vec<libtest_mimic::Trial> {
             vec![$(libtest_mimic::Trial::test(stringify!($name), || {
@@ -77,6 +89,7 @@ mod trusted_files;
 mod usage;
 mod watchdog;
 mod words;
+mod workers;
 
 use libtest_mimic::{Arguments, Trial};
 use std::process::ExitCode;
@@ -101,6 +114,7 @@ fn default_hangup() -> Option<tokio::signal::unix::Signal> {
 }
 
 fn main() -> ExitCode {
+    skillrun::runtime::serve_if_worker();
     if let Ok(role) = std::env::var(native::ROLE) {
         return native::host(&role);
     }
@@ -133,6 +147,9 @@ fn main() -> ExitCode {
         ("check", check::tests()),
         ("command line", command_line::tests()),
         ("concurrency", concurrency::tests()),
+        ("workers", workers::tests()),
+        ("workers", concurrency::tests_in_workers()),
+        ("workers", handles::tests_in_workers()),
         ("containment", containment::tests()),
         ("corpus", corpus_attacks::tests()),
         ("costs", costs::tests()),

@@ -840,6 +840,7 @@ pub(crate) fn host_process() -> ExitCode {
         approvals: skillrun::Approvals::memory(),
         protected: vec![],
         slots: None,
+        workers: Default::default(),
     });
     let script = format!("echo \"$0\"\n{CHANGES}");
     let skill = with_script(&host, "scripts/main.sh", &script);

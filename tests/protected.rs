@@ -532,6 +532,7 @@ fn a_folder_with_a_protected_file_cannot_be_moved() {
                 approvals: Approvals::file(env.path("state/skillrun/approvals.db")),
                 protected: vec![env.path("workspace").join(protected)],
                 slots: None,
+                workers: Default::default(),
             });
             let mut request = Request::typed(&skill(&env), "main.py");
             request.workspace = Some(env.path("workspace").into());
@@ -580,6 +581,7 @@ fn host_without_database(env: &TestEnv, path: &str) -> Host {
         approvals: Approvals::file(env.path(path)),
         protected: vec![],
         slots: None,
+        workers: Default::default(),
     })
 }
 
@@ -742,6 +744,7 @@ fn a_native_run_leaves_no_stand_in_for_a_missing_protected_path() {
             approvals: Approvals::file(env.path(approvals)),
             protected: vec![env.path("workspace/protected")],
             slots: None,
+            workers: Default::default(),
         });
         let before = files_below(&env.path("workspace"));
         let outcome = block_on(run_in_workspace(&host, &env, "main.sh", &[]));

@@ -128,6 +128,7 @@ fn settings(env: &TestEnv) -> Settings {
         approvals: Approvals::memory(),
         protected: vec![],
         slots: Some(1),
+        workers: Default::default(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::Result;
 use super::peer::Peer;
+use skillrun::runtime::Workers;
 use skillrun::{
     Approvals, AuditLog, Decision, Host, Live, Outcome, Policy, Request, Settings, Skill,
 };
@@ -71,12 +72,18 @@ impl BenchEnv {
 
     /// A host in this process, with `slots` slots reserved in advance.
     pub(crate) fn host(&self, slots: Option<u32>) -> Host {
+        self.host_with(slots, Workers::InProcess)
+    }
+
+    /// The same, with guests in these workers.
+    pub(crate) fn host_with(&self, slots: Option<u32>, workers: Workers) -> Host {
         Host::new(Settings {
             cache: Path::new(CACHE).join("skillrun"),
             audit: AuditLog::file(self.folder().join("audit.jsonl")),
             approvals: Approvals::memory(),
             protected: vec![],
             slots,
+            workers,
         })
     }
 

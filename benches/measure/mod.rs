@@ -8,6 +8,7 @@
 
 pub(crate) mod env;
 pub(crate) mod peer;
+pub(crate) mod runs;
 
 /// The result of a benchmark, with any error.
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;

@@ -4,6 +4,7 @@ use crate::args::Doctor;
 use crate::failure::{Failure, ignore_closed_pipe};
 use crate::{paths, runtimes};
 use serde_json::json;
+use skillrun::runtime::Workers;
 use skillrun::{Decision, Host, Policy, Request, Skill};
 use std::io::Write as _;
 use std::sync::Arc;
@@ -122,6 +123,14 @@ pub(crate) fn doctor(args: &Doctor) -> Result<u8, Failure> {
         });
     }
     findings.extend(native(&host));
+    findings.push(Finding {
+        name: "workers",
+        good: true,
+        text: match Workers::probe() {
+            Ok(()) => "confined by namespaces, landlock and seccomp".into(),
+            Err(error) => format!("not used, guests run in this process: {error}"),
+        },
+    });
     for (name, result) in probes {
         let (good, text) = match result {
             Ok(text) => (true, text),

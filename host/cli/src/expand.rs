@@ -10,6 +10,7 @@ use crate::failure::{Failure, INTERRUPTED, REFUSED, ignore_closed_pipe, plain, p
 use crate::interrupt::{self, Interrupted};
 use crate::output::{self, Output};
 use crate::own_file::{Access, OwnFile};
+use crate::paths::RunIn;
 use crate::{agent, denied, load, paths};
 use skillrun::expand::{Marker, MarkerKind, Piece};
 use skillrun::limits::{Limit, LimitError};
@@ -51,7 +52,7 @@ pub(crate) fn expand(args: &Expand) -> Result<u8, Failure> {
     let protected = protected.filter_map(|file| file.path.clone());
     let writable = args.agent.writable_roots(&policy, &skills);
     let (skills_typed, protected) = (&args.agent.skills, protected.collect());
-    let host = paths::host_protecting(&policy, skills_typed, &writable, protected)?;
+    let host = paths::host_protecting(&policy, skills_typed, &writable, protected, RunIn::Workers)?;
     let host: &'static Host = Box::leak(Box::new(host));
     interrupt::set_host(host);
     let asks = args.agent.answer_source(answers)?;

@@ -6,6 +6,7 @@ use crate::denied::Flags;
 use crate::failure::{
     Failure, INTERRUPTED, NOT_FOUND, REFUSED, ignore_closed_pipe, print_message, report,
 };
+use crate::paths::RunIn;
 use crate::{agent, denied, interrupt, output, paths, runtimes};
 use serde_json::json;
 use skillrun::{Host, Live, Permit, Ran, Request};
@@ -32,7 +33,7 @@ pub(crate) fn load(args: &Load) -> Result<u8, Failure> {
         .agent
         .writable_roots(&policy, std::slice::from_ref(skill));
     let (typed, protected) = (&args.agent.skills, protected.collect());
-    let host = paths::host_protecting(&policy, typed, &roots, protected)?;
+    let host = paths::host_protecting(&policy, typed, &roots, protected, RunIn::Workers)?;
     let host: &'static Host = Box::leak(Box::new(host));
     interrupt::set_host(host);
     let asks = args.agent.answer_source(answers)?;

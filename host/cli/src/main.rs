@@ -39,6 +39,7 @@ use std::process::ExitCode;
 use tokio::signal::unix::{SignalKind, signal};
 
 fn main() -> ExitCode {
+    skillrun::runtime::serve_if_worker();
     match complete::complete() {
         Ok(false) => {}
         Ok(true) => return ExitCode::SUCCESS,

@@ -5,6 +5,7 @@ use crate::failure::{Failure, NOT_FOUND, REFUSED, plain};
 use crate::text::shown;
 use skillrun::ownership::{OtherWriter, Ownership, other_replacer, other_writer};
 use skillrun::policy::{PolicyFile, Trust, TrustedPolicies};
+use skillrun::runtime::Workers;
 use skillrun::skill::Library;
 use skillrun::{Approvals, AuditLog, Host, Policy, Settings};
 use skillrun_skill::text::shell_path;
@@ -63,10 +64,19 @@ pub(crate) fn own_policy() -> Option<PathBuf> {
     config().ok().map(|folder| folder.join(POLICY))
 }
 
+/// Which process runs the scripts of the wasm tier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RunIn {
+    /// This one.
+    ThisProcess,
+    /// Processes of their own, which take some milliseconds to start, if they can be confined here.
+    Workers,
+}
+
 /// The host of this user. Every file that decides what may run, now or later, is a protected path for the scripts it
 /// runs: policies, records, and the skills that a name or a section of the policy may refer to.
 pub(crate) fn host(policy: &Policy, skills: &Skills) -> Result<Host, Failure> {
-    host_protecting(policy, skills, &[], Vec::new())
+    host_protecting(policy, skills, &[], Vec::new(), RunIn::ThisProcess)
 }
 
 /// Like [`host`], for scripts that may write the directories `writable`. `extra` are further protected paths.
@@ -75,6 +85,7 @@ pub(crate) fn host_protecting(
     skills: &Skills,
     writable: &[PathBuf],
     extra: Vec<PathBuf>,
+    run_in: RunIn,
 ) -> Result<Host, Failure> {
     let log = audit_log()?;
     let records = log.parent().map(Path::to_owned);
@@ -97,6 +108,14 @@ pub(crate) fn host_protecting(
     protected.extend(own_policy().iter().flat_map(|path| named_skill_paths(path)));
     let here = env::current_dir()?;
     let search = library(&skills.folders)?;
+    let workers = match run_in {
+        RunIn::ThisProcess => Workers::InProcess,
+        RunIn::Workers => {
+            let needed = search.folders().iter().chain(writable).cloned();
+            let own = [cache()?, env::temp_dir(), here.clone()];
+            Workers::if_confined("/proc/self/exe", needed.chain(own))
+        }
+    };
     let search = search.folders().iter().chain(policy.skill_dirs());
     skill_dirs.extend(search.map(|folder| here.join(folder)));
     for folder in writable {
@@ -111,6 +130,7 @@ pub(crate) fn host_protecting(
         approvals: Approvals::file(approvals()?),
         protected,
         slots: None,
+        workers,
     }))
 }
 

@@ -7,6 +7,7 @@ use crate::denied::Flags;
 use crate::failure::{self, Failure, print_message};
 use crate::interrupt::{self, interrupted};
 use crate::own_file::is_descriptor;
+use crate::paths::RunIn;
 use crate::text::{printable, shown};
 use crate::{agent, denied, find, paths, runtimes};
 use skillrun::limits::Limit;
@@ -61,7 +62,9 @@ pub(crate) fn run(args: Run) -> Result<u8, Failure> {
     let granted = granted_paths(&request.grants);
     let mut writable = agent::writable_by(&request.grants);
     writable.extend(args.workspace.clone());
-    let host = paths::host_protecting(&policy, &args.skills, &writable, Vec::new());
+    // Starting a worker would take a third of the time of a short run.
+    let run_in = RunIn::ThisProcess;
+    let host = paths::host_protecting(&policy, &args.skills, &writable, Vec::new(), run_in);
     let host = host.map_err(|failure| agent::recorded(failure, &script))?;
     // Dropping a host takes up to a tenth of the time of a short run. The end of the process frees everything at once.
     let host: &'static Host = Box::leak(Box::new(host));

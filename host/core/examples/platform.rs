@@ -24,6 +24,7 @@ async fn main() -> Result<()> {
         approvals: Approvals::file(root.join("approvals.db")),
         protected: vec![],
         slots: Some(4),
+        workers: Default::default(),
     });
     println!("compiling the interpreters");
     host.prepare().await?;

@@ -29,6 +29,7 @@
 //!     approvals: Approvals::file("/var/lib/agent/approvals.db"),
 //!     protected: vec![],
 //!     slots: Some(32),
+//!     workers: Default::default(),
 //! });
 //! let skill = host.load_skill("skills/word-count").await?;
 //! let args = vec!["README.md".to_owned()];

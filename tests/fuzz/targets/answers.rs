@@ -45,6 +45,7 @@ static ASKED: LazyLock<(PathBuf, Box<Question>)> = LazyLock::new(|| {
         approvals: Approvals::memory(),
         protected: vec![],
         slots: None,
+        workers: Default::default(),
     });
     let skill = concat!(env!("CARGO_MANIFEST_DIR"), "/../../skills/word-count");
     let skill = Arc::new(Skill::load(skill).expect("an example of this repository"));

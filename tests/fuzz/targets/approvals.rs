@@ -32,6 +32,7 @@ static TEMPLATE: LazyLock<Template> = LazyLock::new(|| {
         approvals: Approvals::file(&database),
         protected: vec![],
         slots: None,
+        workers: Default::default(),
     });
     let approved = skill(&folder, "approved", "print('yes')");
     let other = skill(&folder, "other", "print('no')");

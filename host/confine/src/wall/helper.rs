@@ -9,6 +9,7 @@ use super::detached::{Access, detached_for};
 use super::error::fail;
 use super::namespaces::require_one_thread;
 use crate::ConfineError;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat2};
 use rustix::io::Errno;
 use rustix::mount::{MountPropagationFlags, OpenTreeFlags, mount_change, open_tree};
@@ -25,11 +26,15 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::process::Child;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 /// A request: what the handle is for, then a path, which the kernel limits to 4096 bytes. An answer: an
 /// error number or 0, in four bytes.
 const MAX_MESSAGE: usize = 1 + 4096;
+/// How long an answer may take. It takes some 50 µs, unless the machine is very busy or a file system hangs.
+const TIMEOUT: Duration = Duration::from_secs(5);
 /// The error number of an answer for a path that leads to another file.
 const ANOTHER_FILE: i32 = Errno::STALE.raw_os_error();
 
@@ -44,6 +49,8 @@ pub struct Detacher {
 struct Helper {
     process: Child,
     socket: OwnedFd,
+    /// Whether an answer did not come in time.
+    gave_up: AtomicBool,
 }
 
 impl Drop for Helper {
@@ -66,7 +73,11 @@ impl Detacher {
         let (socket, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)
             .map_err(|errno| error(errno.into()))?;
         let process = start_helper(theirs).map_err(error)?;
-        let helper = Helper { process, socket };
+        let helper = Helper {
+            process,
+            socket,
+            gave_up: AtomicBool::new(false),
+        };
         // It says first whether it has its namespaces.
         helper.receive().map_err(|why| match why.kind() {
             io::ErrorKind::UnexpectedEof => fail(step, "it exited"),
@@ -104,6 +115,10 @@ impl Detacher {
             return Err(Errno::NAMETOOLONG.into());
         }
         let helper = helper.lock().unwrap_or_else(PoisonError::into_inner);
+        // An earlier request may have been given up. Its answer would be taken for that of this one.
+        if helper.gave_up.load(Ordering::Relaxed) {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
         send(helper.socket.as_fd(), &request, Some(file))?;
         let made = helper.receive()?;
         made.ok_or_else(|| io::Error::other("the helper sent no handle"))
@@ -111,8 +126,14 @@ impl Detacher {
 }
 
 impl Helper {
-    /// Receives an answer.
+    /// Receives an answer. Fails if it takes too long: the path may be on a file system that hangs.
     fn receive(&self) -> io::Result<Option<OwnedFd>> {
+        let mut socket = [PollFd::new(&self.socket, PollFlags::IN)];
+        let timeout = Timespec::try_from(TIMEOUT).map_err(io::Error::other)?;
+        if poll(&mut socket, Some(&timeout))? == 0 {
+            self.gave_up.store(true, Ordering::Relaxed);
+            return Err(io::ErrorKind::TimedOut.into());
+        }
         let mut answer = [0; 4];
         let (4, handle) = receive(self.socket.as_fd(), &mut answer)? else {
             return Err(io::ErrorKind::UnexpectedEof.into());

@@ -3,6 +3,8 @@
 //! Everything here makes system calls only, because [`super::probe`] does it in the child of a process
 //! that may have threads.
 //!
+//! `/empty` is an empty directory, for whoever needs a handle on one.
+//!
 //! The worker needs `/proc/self/fd` to open what it has located, and `/proc/self/pagemap` to reset
 //! memory. Only these two are mounted, each as a mount of its own, from the machine's `/proc`. A `/proc`
 //! of its own was rejected: `/proc/self/exe` leads to the host's executable, whose mode, times and
@@ -22,7 +24,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 
 /// What nobody may do with anything that a worker sees.
 pub(super) const HARMLESS: u64 = attr::NOSUID | attr::NODEV | attr::NOEXEC;
-/// The root contains four mount points on the way to its two mounts. A size of 0 would be no limit.
+/// The root contains an empty directory, and four entries on the way to its two mounts. A size of 0 would be no limit.
 const ROOT: &CStr = c"size=4k,nr_inodes=8,mode=555";
 
 /// Makes the machine's mounts read-only for this process, which must have a mount namespace of its own.
@@ -49,7 +51,7 @@ pub(super) fn empty_root() -> Result<(), Failed> {
     mount(c"root", c"/proc", c"tmpfs", flags, Some(ROOT)).at("mount an empty root")?;
     chdir(c"/proc").at("enter the empty root")?;
     let step = "fill the empty root";
-    for directory in [c"proc", c"proc/self", c"proc/self/fd"] {
+    for directory in [c"empty", c"proc", c"proc/self", c"proc/self/fd"] {
         mkdirat(CWD, directory, Mode::from_raw_mode(0o555)).at(step)?;
     }
     let create = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;

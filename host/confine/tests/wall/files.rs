@@ -12,7 +12,7 @@ pub(crate) const FILES: &[Attempt] = &[
         |g| read(&format!("{}/secret", g.outside)),
         "ENOENT",
     ),
-    ("list the root", |_| list("/"), "ok proc"),
+    ("list the root", |_| list("/"), "ok empty proc"),
     ("list /proc", |_| list("/proc"), "ok self"),
     ("list /proc/self", |_| list("/proc/self"), "ok fd pagemap"),
     (

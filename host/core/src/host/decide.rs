@@ -459,6 +459,7 @@ mod tests {
             approvals,
             protected: vec![],
             slots: None,
+            workers: Default::default(),
         });
         (host, Arc::new(Skill::load(folder.join("skill")).unwrap()))
     }

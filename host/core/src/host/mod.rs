@@ -30,8 +30,8 @@ use crate::runtime::cache::Cache;
 use crate::runtime::native::{Native, NativeState};
 use crate::runtime::queue::{Queue, Slots};
 use crate::runtime::scratch::Scratches;
-use crate::runtime::wasm::{Interpreter, Transpiler, Wasm};
-use crate::runtime::{Live, Runtime, RuntimeState};
+use crate::runtime::wasm::{Interpreter, Pool, Transpiler, Wasm};
+use crate::runtime::{Live, Runtime, RuntimeState, Workers};
 use crate::skill::{Bounds, CustomLanguage, FileMap, FileMapError, Language, Skill, SkillError};
 use crate::tier::Tier;
 use crate::workspace::{PrivateWorkspace, ReturnedFiles};
@@ -64,6 +64,8 @@ pub struct Settings {
     /// is reserved ahead, which makes every start cheaper and lets threads run side by side: right
     /// for a server; 0 counts as 1. `None` sets no such limit and reserves nothing: right for a single run.
     pub slots: Option<u32>,
+    /// Where Python, JavaScript and TypeScript run.
+    pub workers: Workers,
 }
 
 /// Runs the scripts of skills. One is enough for a process; clones share it.
@@ -100,6 +102,8 @@ struct Inner {
     this: Weak<Inner>,
     /// The first that executes a language is used.
     runtimes: Vec<Registered>,
+    /// The processes in which guests run, if they do not run in this one.
+    workers: Option<Arc<Pool>>,
     python: Arc<Wasm>,
     javascript: Arc<Wasm>,
     typescript: Arc<Transpiler>,
@@ -191,6 +195,7 @@ impl Host {
             approvals,
             mut protected,
             slots,
+            workers,
         } = settings;
         let slots = slots.map(|slots| slots.max(1));
         protected.push(cache.clone());
@@ -201,30 +206,22 @@ impl Host {
         let approvals = Arc::new(approvals);
         let cache = Cache::new(cache);
         let typescript = Arc::new(Transpiler::new(cache.clone()));
-        let python = Interpreter {
-            guest: skillrun_runtimes::python(),
-            language: Language::Python,
-            stack: 128 << 20,
-            resident: 4 << 20,
-            transpiler: None,
-        };
-        let javascript = Interpreter {
-            guest: skillrun_runtimes::javascript(),
-            language: Language::JavaScript,
-            stack: 128 << 20,
-            resident: 4 << 20,
-            transpiler: Some(Arc::clone(&typescript)),
+        let scratches = Arc::new(Scratches::new());
+        let workers = match workers {
+            Workers::InProcess => None,
+            Workers::Processes(program) => Some(Arc::new(Pool::new(program))),
         };
         let protected: Arc<[PathBuf]> = protected.into();
         let queue = Queue::new();
         let wasm = |interpreter| {
             let own = queue.add_runtime(slots);
             let (cache, protected) = (cache.clone(), Arc::clone(&protected));
-            let wasm = Wasm::new(interpreter, cache, protected, slots, own.stuck());
+            let (stuck, workers) = (own.stuck(), workers.clone());
+            let wasm = Wasm::new(interpreter, cache, protected, slots, stuck, workers);
             (Arc::new(wasm), own)
         };
-        let (python, python_slots) = wasm(python);
-        let (javascript, javascript_slots) = wasm(javascript);
+        let (python, python_slots) = wasm(Interpreter::python());
+        let (javascript, javascript_slots) = wasm(Interpreter::javascript(&typescript));
         let native_slots = queue.add_runtime(slots);
         let stuck = native_slots.stuck();
         let native = Native::new(protected, log, Arc::clone(&approvals), slots, stuck);
@@ -256,11 +253,12 @@ impl Host {
             processors: processors.map_or(1, |count| count.get().try_into().unwrap_or(u32::MAX)),
             tenants: RwLock::default(),
             tasks: Tasks::default(),
+            workers: workers.clone(),
             python,
             javascript,
             typescript,
             native,
-            scratches: Arc::new(Scratches::new()),
+            scratches,
             running: Mutex::default(),
             abandoned: Arc::new(watch::Sender::new(0)),
         });
@@ -489,6 +487,10 @@ impl Host {
         let mut abandoned = self.inner.abandoned.subscribe();
         let none = abandoned.wait_for(|count| *count == 0);
         drop(tokio::time::timeout(STOP_TIMEOUT, none).await);
+        if let Some(workers) = self.inner.workers.clone() {
+            // Each may have a scratch directory. If the task fails, they end with the host.
+            let _ = tokio::task::spawn_blocking(move || workers.end_idle()).await;
+        }
         let scratches = self.inner.scratches.clean_up();
         // At the same time, so that the wait is not several times as long.
         let ((), failed) = tokio::join!(self.inner.audit.flush(), scratches);

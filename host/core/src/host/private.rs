@@ -209,6 +209,7 @@ mod tests {
                 approvals: Approvals::memory(),
                 protected: vec![],
                 slots: None,
+                workers: Default::default(),
             })
         }
 

@@ -26,6 +26,7 @@ async fn host_and_skill(folder: &Path, audit: AuditLog) -> (Host, Arc<Skill>) {
         approvals: Approvals::memory(),
         protected: vec![],
         slots: None,
+        workers: Default::default(),
     });
     let skill = host.load_skill(skill).await.unwrap();
     (host, skill)

@@ -11,7 +11,7 @@
 //! the rest of the list.
 
 use crate::outcome::{Artifact, Change};
-use crate::plan::{Checked, Mount, Plan};
+use crate::plan::{Checked, Plan};
 use crate::text::hex;
 use cap_fs_ext::OpenOptionsFollowExt as _;
 use cap_primitives::fs::{FollowSymlinks, OpenOptions, OpenOptionsExt as _};
@@ -25,12 +25,13 @@ use std::io::{self, Read as _};
 use std::os::fd::{AsFd, AsRawFd as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long a run waits for its list, beyond its own time. The watchdog of a guest allows twice as much.
 const MAX_TIME: Duration = Duration::from_millis(500);
 /// Artefacts in one outcome.
-const MAX_ARTIFACTS: usize = 1000;
+pub(crate) const MAX_ARTIFACTS: usize = 1000;
 /// Bytes that are read to hash them, of all files together: a tenth of a second.
 const MAX_HASHED: u64 = 64 << 20;
 /// Paths that are remembered during a run, and their bytes.
@@ -94,21 +95,10 @@ impl ChangedPaths {
     }
 
     /// What came of the files, and whether the list is complete. Without the rest if `in_time` returns false.
-    pub(crate) fn list(self, plan: &Plan, in_time: &dyn Fn() -> bool) -> Artifacts {
-        let mounts: Vec<&Mount> = plan.mounts().filter(|mount| mount.writable).collect();
-        self.list_in(&|path| shown(plan, path), &mounts, in_time)
-    }
-
-    /// The same for these mounts; `shown` returns a path as the caller names it.
-    fn list_in(
-        self,
-        shown: &dyn Fn(&Path) -> String,
-        mounts: &[&Mount],
-        in_time: &dyn Fn() -> bool,
-    ) -> Artifacts {
+    pub(crate) fn list(self, directories: &Directories, in_time: &dyn Fn() -> bool) -> Artifacts {
         let mut listed: Vec<(String, PathBuf, bool)> = Vec::new();
         for (path, existed) in self.files {
-            listed.push((shown(&path), path, existed));
+            listed.push((directories.shown(&path), path, existed));
         }
         listed.sort();
         let mut artifacts = Artifacts {
@@ -122,7 +112,7 @@ impl ChangedPaths {
                 break;
             }
             // A native script may have made its directory inaccessible: what became of the file is not known.
-            let Ok(now) = find(mounts, &path) else {
+            let Ok(now) = directories.find(&path) else {
                 artifacts.truncated = true;
                 continue;
             };
@@ -165,54 +155,107 @@ pub(crate) fn in_time() -> impl Fn() -> bool {
     move || Instant::now() < end
 }
 
-/// A path as the caller names it: relative to the workspace, or else absolute. The private path of a skill that was given
-/// as bytes means nothing to the caller.
-fn shown(plan: &Plan, path: &Path) -> String {
-    let inside = |mount: &Option<Mount>| {
-        let below = path.strip_prefix(&mount.as_ref()?.host);
-        below.ok().map(Path::to_owned)
-    };
-    let in_skill = || match &plan.target {
-        Checked::Script(script) => Some(script.skill.path().join(inside(&plan.skill_mount)?)),
-        Checked::Command(_) => None,
-    };
-    let shown = inside(&plan.workspace).or_else(in_skill);
-    let shown = shown.as_deref().unwrap_or(path);
-    shown.to_string_lossy().into_owned()
+/// The writable directories of a run, and how their paths are shown to the caller.
+#[derive(Debug, Default)]
+pub(crate) struct Directories {
+    pub(crate) writable: Vec<Directory>,
+    /// The real path of the workspace; paths inside it are shown relative to it.
+    pub(crate) workspace: Option<PathBuf>,
+    /// The real path of the skill, and the one that is shown: the private path of a skill that was given as bytes means
+    /// nothing to the caller.
+    pub(crate) skill: Option<(PathBuf, PathBuf)>,
 }
 
-/// The regular file at a path inside one of the mounts.
-fn find(mounts: &[&Mount], path: &Path) -> io::Result<Option<Found>> {
-    let inside = |mount: &Mount| {
-        let below = path.strip_prefix(&mount.host).ok()?.to_owned();
-        let hidden = mount
-            .only
-            .as_ref()
-            .is_some_and(|only| Path::new(only) != below);
-        (!hidden).then_some(below)
-    };
-    let found = mounts
-        .iter()
-        .find_map(|mount| inside(mount).map(|below| (mount, below)));
-    let Some((mount, below)) = found else {
-        return Ok(None);
-    };
-    let mut options = OpenOptions::new();
-    options
-        .read(true)
-        .follow(FollowSymlinks::No)
-        .custom_flags(OFlags::PATH.bits().cast_signed());
-    let handle = match cap_primitives::fs::open(&mount.dir, &below, &options) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        // A name on the way is no directory any more.
-        Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Ok(None),
-        opened => opened?,
-    };
-    let meta = handle.metadata()?;
-    Ok(meta.is_file().then(|| Found {
-        handle,
-        size: meta.len(),
-    }))
+/// A writable directory.
+#[derive(Debug)]
+pub(crate) struct Directory {
+    /// Its handle; that of the file itself if `is_file`.
+    pub(crate) dir: Arc<File>,
+    pub(crate) is_file: bool,
+    /// Its real path.
+    pub(crate) host: PathBuf,
+    /// The only entry that counts, if a single file was granted.
+    pub(crate) only: Option<String>,
+}
+
+impl Directories {
+    pub(crate) fn of(plan: &Plan) -> Self {
+        let writable = plan.mounts().filter(|mount| mount.writable);
+        let writable = writable.map(|mount| Directory {
+            dir: Arc::clone(&mount.dir),
+            is_file: false,
+            host: mount.host.clone(),
+            only: mount.only.clone(),
+        });
+        Self {
+            writable: writable.collect(),
+            ..Self::shown_for(plan)
+        }
+    }
+
+    /// How paths are shown in a plan, without any directory.
+    pub(crate) fn shown_for(plan: &Plan) -> Self {
+        let workspace = plan.workspace.as_ref().map(|mount| mount.host.clone());
+        let skill = match (&plan.target, &plan.skill_mount) {
+            (Checked::Script(script), Some(mount)) => {
+                Some((mount.host.clone(), script.skill.path().to_owned()))
+            }
+            _ => None,
+        };
+        Self {
+            writable: Vec::new(),
+            workspace,
+            skill,
+        }
+    }
+
+    /// A path as the caller names it: relative to the workspace, or else absolute.
+    fn shown(&self, path: &Path) -> String {
+        let in_workspace = || path.strip_prefix(self.workspace.as_ref()?).ok();
+        let in_skill = || {
+            let (host, shown) = self.skill.as_ref()?;
+            Some(shown.join(path.strip_prefix(host).ok()?))
+        };
+        let shown = in_workspace().map(Path::to_owned).or_else(in_skill);
+        let shown = shown.as_deref().unwrap_or(path);
+        shown.to_string_lossy().into_owned()
+    }
+
+    /// The regular file at a path inside one of the directories.
+    fn find(&self, path: &Path) -> io::Result<Option<Found>> {
+        let inside = |directory: &Directory| {
+            let below = path.strip_prefix(&directory.host).ok()?.to_owned();
+            let only = directory.only.as_ref();
+            let hidden = only.is_some_and(|only| Path::new(only) != below);
+            (!hidden).then_some(below)
+        };
+        let mut directories = self.writable.iter();
+        let found =
+            directories.find_map(|directory| inside(directory).map(|below| (directory, below)));
+        let Some((directory, below)) = found else {
+            return Ok(None);
+        };
+        let mut options = OpenOptions::new();
+        options
+            .read(true)
+            .follow(FollowSymlinks::No)
+            .custom_flags(OFlags::PATH.bits().cast_signed());
+        let opened = match directory.is_file {
+            true => directory.dir.try_clone(),
+            false => cap_primitives::fs::open(&directory.dir, &below, &options),
+        };
+        let handle = match opened {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            // A name on the way is no directory any more.
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Ok(None),
+            opened => opened?,
+        };
+        let meta = handle.metadata()?;
+        Ok(meta.is_file().then(|| Found {
+            handle,
+            size: meta.len(),
+        }))
+    }
 }
 
 /// A file that was located, but not opened.
@@ -278,21 +321,20 @@ struct Stamp {
 
 impl Snapshot {
     /// Looks at all files. `None` if there are too many, or if `in_time` returns false.
-    pub(crate) fn take(plan: &Plan, in_time: &dyn Fn() -> bool) -> Option<Self> {
+    pub(crate) fn take(directories: &Directories, in_time: &dyn Fn() -> bool) -> Option<Self> {
         let mut files = HashMap::new();
         let mut left = Left {
             entries: MAX_ENTRIES,
             in_time,
             is_incomplete: false,
         };
-        for mount in plan.mounts().filter(|mount| mount.writable) {
-            let nested = |other: &Mount| {
-                other.writable
-                    && other.only.is_none()
+        for mount in &directories.writable {
+            let nested = |other: &Directory| {
+                other.only.is_none()
                     && other.host != mount.host
                     && mount.host.starts_with(&other.host)
             };
-            if plan.mounts().any(nested) {
+            if directories.writable.iter().any(nested) {
                 continue;
             }
             let mut add = |below: PathBuf, stamp: Stamp| {
@@ -316,8 +358,12 @@ impl Snapshot {
     }
 
     /// What is different now. Without the rest if `in_time` returns false.
-    pub(crate) fn compare(mut self, plan: &Plan, in_time: &dyn Fn() -> bool) -> Artifacts {
-        let Some(now) = Self::take(plan, in_time) else {
+    pub(crate) fn compare(
+        mut self,
+        directories: &Directories,
+        in_time: &dyn Fn() -> bool,
+    ) -> Artifacts {
+        let Some(now) = Self::take(directories, in_time) else {
             return Artifacts {
                 truncated: true,
                 ..Artifacts::default()
@@ -337,7 +383,7 @@ impl Snapshot {
         for (path, _) in self.files {
             changed.add(path, true);
         }
-        changed.list(plan, in_time)
+        changed.list(directories, in_time)
     }
 }
 
@@ -471,16 +517,19 @@ mod tests {
         }
     }
 
-    fn mount_of(folder: &Path) -> Mount {
+    /// A workspace in this folder.
+    fn workspace_in(folder: &Path) -> Directories {
         let host = folder.canonicalize().unwrap();
-        let dir = File::open(&host).unwrap();
-        Mount {
-            identity: crate::private::identity(&dir).unwrap(),
-            dir: dir.into(),
-            guest: String::new(),
-            writable: true,
-            only: None,
-            host,
+        let dir = File::open(&host).unwrap().into();
+        Directories {
+            workspace: Some(host.clone()),
+            writable: vec![Directory {
+                dir,
+                is_file: false,
+                host,
+                only: None,
+            }],
+            skill: None,
         }
     }
 
@@ -489,7 +538,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("a"), vec![0; 200 << 10]).unwrap();
         std::fs::write(folder.path().join("b"), "b").unwrap();
-        let mount = mount_of(folder.path());
+        let directories = workspace_in(folder.path());
+        let host = &directories.writable[0].host;
         // Asked once before each file, and after each piece of 64 KiB.
         for (times, expected) in [
             (0, vec![]),
@@ -500,7 +550,7 @@ mod tests {
         ] {
             let mut changed = ChangedPaths::default();
             for name in ["a", "b"] {
-                changed.add(mount.host.join(name), true);
+                changed.add(host.join(name), true);
             }
             let left = std::cell::Cell::new(times);
             let in_time = || {
@@ -508,8 +558,7 @@ mod tests {
                 left.set(before.saturating_sub(1));
                 before > 0
             };
-            let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
-            let artifacts = changed.list_in(&name, &[&mount], &in_time);
+            let artifacts = changed.list(&directories, &in_time);
             let listed = artifacts.listed.iter();
             let listed: Vec<_> = listed
                 .map(|file| (file.path.as_str(), file.sha256.is_some()))
@@ -522,16 +571,16 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_looked_up_is_not_reported_as_removed() {
         let folder = tempfile::tempdir().unwrap();
-        let mount = mount_of(folder.path());
-        std::fs::write(mount.host.join("changed"), "").unwrap();
+        let directories = workspace_in(folder.path());
+        let host = &directories.writable[0].host;
+        std::fs::write(host.join("changed"), "").unwrap();
         // Root may enter every directory, but nobody a link that leads to itself.
-        std::os::unix::fs::symlink("loop", mount.host.join("loop")).unwrap();
+        std::os::unix::fs::symlink("loop", host.join("loop")).unwrap();
         let mut changed = ChangedPaths::default();
         for name in ["changed", "loop/hidden", "removed"] {
-            changed.add(mount.host.join(name), true);
+            changed.add(host.join(name), true);
         }
-        let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
-        let artifacts = changed.list_in(&name, &[&mount], &|| true);
+        let artifacts = changed.list(&directories, &|| true);
         let listed = artifacts.listed.iter();
         let listed: Vec<_> = listed
             .map(|file| (file.path.as_str(), file.change))

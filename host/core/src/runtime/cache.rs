@@ -214,12 +214,42 @@ impl Entry<'_> {
 
     /// Loads the compiled guest if it is there and can be trusted.
     pub(crate) fn load(&self, engine: &Engine) -> Option<Loaded> {
-        let file = self.open()?;
-        let size = file.metadata().ok()?.len();
-        let offset = size.checked_sub(self.image_size as u64)?;
-        let component = map(engine, &file).ok()?;
-        let image = image(file, offset, self.image_size).ok()?;
-        Some(Loaded { component, image })
+        load_checked(engine, self.open()?, self.image_size).ok()
+    }
+
+    /// The compiled file, to be loaded by another process; compiles the guest if it is not there. If it cannot be stored, it
+    /// is a file in memory, and the reason is returned with it. Also returns whether it was compiled.
+    pub(crate) fn file(
+        &self,
+        engine: &Engine,
+        guest: Guest,
+    ) -> wasmtime::Result<(File, bool, Option<io::Error>)> {
+        if let Some(file) = self.open() {
+            return Ok((file, false, None));
+        }
+        let lock = self.cache.secure().and_then(|()| self.lock());
+        if lock.is_ok()
+            && let Some(file) = self.open()
+        {
+            return Ok((file, false, None));
+        }
+        let code = engine.precompile_component(&guest.component()?)?;
+        let image = guest.image()?;
+        let stored = lock.and_then(|lock| {
+            self.store(&code, &image)?;
+            self.cache.sweep(&self.name);
+            let unusable = || io::Error::other("the file cannot be read after writing it");
+            let file = self.open().ok_or_else(unusable)?;
+            drop(lock);
+            Ok(file)
+        });
+        match stored {
+            Ok(file) => Ok((file, true, None)),
+            Err(error) => {
+                let parts: [&[u8]; 3] = [&code, &padding(&code), &image];
+                Ok((sealed_file(&parts)?, true, Some(error)))
+            }
+        }
     }
 
     /// Compiles, stores and loads the guest. If another process does the same, this waits for it.
@@ -230,33 +260,8 @@ impl Entry<'_> {
         engine: &Engine,
         guest: Guest,
     ) -> wasmtime::Result<(Loaded, Option<io::Error>)> {
-        let lock = self.cache.secure().and_then(|()| self.lock());
-        if lock.is_ok()
-            && let Some(loaded) = self.load(engine)
-        {
-            return Ok((loaded, None));
-        }
-        let code = engine.precompile_component(&guest.component()?)?;
-        let image = guest.image()?;
-        let stored = lock.and_then(|lock| {
-            self.store(&code, &image)?;
-            self.cache.sweep(&self.name);
-            // Another process may have discarded the directory meanwhile.
-            let unusable = || io::Error::other("the file cannot be loaded after writing it");
-            let loaded = self.load(engine).ok_or_else(unusable)?;
-            drop(lock);
-            Ok(loaded)
-        });
-        match stored {
-            Ok(loaded) => Ok((loaded, None)),
-            Err(error) => {
-                let loaded = Loaded {
-                    component: load_bytes(engine, &code)?,
-                    image: Image::from_bytes(&image)?,
-                };
-                Ok((loaded, Some(error)))
-            }
-        }
+        let (file, _, unstored) = self.file(engine, guest)?;
+        Ok((load_checked(engine, file, self.image_size)?, unstored))
     }
 
     fn lock(&self) -> io::Result<File> {
@@ -276,8 +281,7 @@ impl Entry<'_> {
     }
 
     fn store(&self, code: &[u8], image: &[u8]) -> io::Result<()> {
-        let padding = vec![0; code.len().next_multiple_of(ALIGNMENT) - code.len()];
-        let parts = [code, &padding, image];
+        let parts = [code, &padding(code), image];
         let file = self.write(&self.path(), &parts)?;
         let sha256 = parts.iter().fold(Sha256::new(), Sha256::chain_update);
         let checksum = Checksum {
@@ -300,6 +304,11 @@ impl Entry<'_> {
         }
         file.as_file().sync_data()?;
         Ok(file.persist(path)?)
+    }
+
+    /// Whether there is a compiled file that can be trusted.
+    pub(crate) fn is_valid(&self) -> bool {
+        self.open().is_some()
     }
 
     /// Opens the compiled file; `None` if it is missing, another user could have written it, or it has changed.
@@ -343,6 +352,37 @@ impl Entry<'_> {
     }
 }
 
+/// Loads a compiled file that [`Entry::file`] returned.
+pub(crate) fn load_checked(
+    engine: &Engine,
+    file: File,
+    image_size: usize,
+) -> wasmtime::Result<Loaded> {
+    let offset = file.metadata()?.len().checked_sub(image_size as u64);
+    let offset = offset.ok_or_else(|| wasmtime::format_err!("the compiled file is too short"))?;
+    let component = map(engine, &file)?;
+    let image = image(file, offset, image_size)?;
+    Ok(Loaded { component, image })
+}
+
+/// What follows the code in a compiled file, so that the image begins at a page boundary.
+fn padding(code: &[u8]) -> Vec<u8> {
+    vec![0; code.len().next_multiple_of(ALIGNMENT) - code.len()]
+}
+
+/// A file in memory that nobody can change.
+fn sealed_file(parts: &[&[u8]]) -> io::Result<File> {
+    use rustix::fs::{MemfdFlags, SealFlags};
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let mut file = File::from(rustix::fs::memfd_create("skillrun-guest", flags)?);
+    for part in parts {
+        file.write_all(part)?;
+    }
+    let seals = SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
+    rustix::fs::fcntl_add_seals(&file, seals)?;
+    Ok(file)
+}
+
 /// Follows no link, and does not block on a FIFO.
 const NOFOLLOW: i32 = rustix::fs::OFlags::NOFOLLOW
     .union(rustix::fs::OFlags::NONBLOCK)
@@ -383,40 +423,27 @@ impl Stamp {
 /// Maps a compiled guest from the handle that was checked: its name may lead to another file by now.
 fn map(engine: &Engine, file: &File) -> wasmtime::Result<Component> {
     let by_handle = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
-    trusted(engine, Compiled::File(&by_handle))
-}
-
-fn load_bytes(engine: &Engine, compiled: &[u8]) -> wasmtime::Result<Component> {
-    trusted(engine, Compiled::Bytes(compiled))
-}
-
-enum Compiled<'a> {
-    File(&'a Path),
-    Bytes(&'a [u8]),
+    trusted(engine, &by_handle)
 }
 
 #[expect(
     unsafe_code,
     reason = "loading compiled code is wasmtime's one unsafe entry, and this is its one use"
 )]
-fn trusted(engine: &Engine, compiled: Compiled<'_>) -> wasmtime::Result<Component> {
-    // SAFETY: `deserialize*` trusts its input, so it must get only what this engine compiled. Bytes
-    // come straight from `precompile_component`. A file comes from `Entry::open`: it and its directory
-    // belong to this user and no other user may write them, and its content is what `Entry::store`
-    // wrote for this guest, by its metadata or by its hash. wasmtime itself refuses another version, other settings
-    // or another processor. No script can write there: the cache is a protected path in every mount.
-    unsafe {
-        match compiled {
-            Compiled::File(path) => Component::deserialize_file(engine, path),
-            Compiled::Bytes(bytes) => Component::deserialize(engine, bytes),
-        }
-    }
+fn trusted(engine: &Engine, path: &Path) -> wasmtime::Result<Component> {
+    // SAFETY: `deserialize_file` trusts its input, so it must get only what this engine compiled. The file comes from
+    // `Entry::file`, here or in the host of this worker: either `Entry::open` checked that it and its directory
+    // belong to this user, that no other user may write them, and that its content is what `Entry::store`
+    // wrote for this guest, by its metadata or by its hash; or it is a sealed file in memory that was just written. wasmtime
+    // itself refuses another version, other settings or another processor. No script can write there: the cache is a
+    // protected path in every mount.
+    unsafe { Component::deserialize_file(engine, path) }
 }
 
 /// The image at the end of a compiled guest.
 #[expect(unsafe_code, reason = "nobody may change a file that is mapped")]
 fn image(file: File, offset: u64, size: usize) -> io::Result<Image> {
-    // SAFETY: as above, the file comes from `Entry::open`: only this user may write it or its directory, and no script can.
+    // SAFETY: as above, the file comes from `Entry::file`: only this user may write it or its directory, and no script can.
     // This crate never writes a compiled file in place: `Entry::write` renames a new one over it, and `Cache` removes whole
     // files. Both leave the mapped one as it is.
     unsafe { Image::from_file(file, offset, size) }

@@ -74,6 +74,16 @@ impl Denials {
         }
     }
 
+    /// Replaces the list by one that was counted elsewhere.
+    pub(crate) fn replace(&self, denied: Vec<Denial>, more: bool) {
+        let mut collected = self.lock();
+        collected.more = more || denied.len() > MAX_DENIALS;
+        collected.listed = denied.into_iter().take(MAX_DENIALS).collect();
+        for denial in &mut collected.listed {
+            denial.grant = shown(&denial.grant);
+        }
+    }
+
     /// Counts a file that could not be opened or changed.
     pub(crate) fn count_path(&self, access: Access, path: &str, hint: Option<DenialHint>) {
         let hint = hint.or_else(|| is_never_granted(path.as_ref()).then_some(DenialHint::Never));

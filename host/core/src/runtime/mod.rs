@@ -11,7 +11,9 @@ pub(crate) mod environment;
 pub(crate) mod native;
 pub(crate) mod output;
 pub(crate) mod protected;
+pub(crate) mod pump;
 pub(crate) mod queue;
+pub(crate) mod raw_paths;
 pub(crate) mod scratch;
 mod stuck;
 pub(crate) mod teardown;
@@ -19,6 +21,7 @@ pub(crate) mod wasm;
 
 pub use self::native::NativeState;
 pub use self::output::Output;
+pub use self::wasm::{Workers, serve_if_worker};
 pub use crate::plan::RunsIn;
 pub use crate::workspace::{LeftOut, PrivateWorkspace, ReturnedFiles, Workspace, WorkspaceError};
 pub use skillrun_runtimes::third_party_licenses;

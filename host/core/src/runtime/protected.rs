@@ -10,17 +10,22 @@
 //! but not the path itself. Nor may it replace one of the parents by a link or another directory.
 
 use crate::plan::{Mount, Plan};
+use crate::runtime::raw_paths;
 use crate::walk::real_with_links;
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// Paths that no script may write.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ProtectedPaths {
+    #[serde(with = "raw_paths::many")]
     paths: Vec<PathBuf>,
     /// Links on the way to a protected path: replacing one would make it lead elsewhere.
+    #[serde(with = "raw_paths::many")]
     links: Vec<PathBuf>,
     /// Writable directories inside protected ones: a workspace inside the skill, and a skill that was granted
     /// for writing inside a protected directory of skills.
+    #[serde(with = "raw_paths::many")]
     except: Vec<PathBuf>,
 }
 

@@ -7,7 +7,6 @@
 mod command;
 mod interpreter;
 mod mounts;
-mod pump;
 
 use super::{BoxFuture, Ended, RunContext, Runtime};
 use crate::approval::Approvals;
@@ -20,17 +19,17 @@ use crate::outcome::{Enforcement, Isolation, LimitEnforcement, Status, Usage, si
 use crate::plan::{Checked, Plan, RunsIn};
 use crate::policy::NativeMode;
 use crate::refusal::{Check, Refusal};
-use crate::runtime::artifacts::{Artifacts, Snapshot, in_time};
+use crate::runtime::artifacts::{Artifacts, Directories, Snapshot, in_time};
 use crate::runtime::blocking::{Caller, Work};
 use crate::runtime::denials::Denials;
 use crate::runtime::environment::{environment, scratch_path};
 use crate::runtime::output::Output;
+use crate::runtime::pump::{feed, pump};
 use crate::runtime::scratch::Scratch;
 use crate::runtime::teardown::Teardown;
 use crate::skill::Language;
 use crate::tier::Tier;
 use mounts::MountPlan;
-use pump::{feed, pump};
 use skillrun_confine::{
     Appeared, Backend, ConfineError, Confinement, End, Fate, Job, NoBackendError, Running, Script,
     Stopped,
@@ -354,7 +353,9 @@ impl Native {
         // It leaves nothing behind, so it may be abandoned at once.
         let compare = Work::start(&self.stuck, Duration::ZERO, move |caller| {
             let in_time = in_time();
-            before.compare(permit.plan(), &|| in_time() && !caller.is_gone())
+            before.compare(&Directories::of(permit.plan()), &|| {
+                in_time() && !caller.is_gone()
+            })
         });
         let Ok(mut compare) = compare else {
             return truncated;
@@ -523,7 +524,7 @@ impl Runtime for Native {
 fn snapshot(plan: &Plan, caller: &Caller) -> Option<Snapshot> {
     let in_time = in_time();
     lists_artifacts(plan)
-        .then(|| Snapshot::take(plan, &|| in_time() && !caller.is_gone()))
+        .then(|| Snapshot::take(&Directories::of(plan), &|| in_time() && !caller.is_gone()))
         .flatten()
 }
 

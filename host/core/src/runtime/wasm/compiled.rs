@@ -1,11 +1,14 @@
 //! A guest compiled for this machine: mapped from the cache, or compiled once and stored there.
+//!
+//! A worker has no cache. It maps the file that the host opened, checked and sent.
 
 use crate::error::Error;
 use crate::runtime::RuntimeState;
-use crate::runtime::cache::{Cache, Entry, Loaded};
+use crate::runtime::cache::{Cache, Loaded, load_checked};
 use skillrun_memory::{Memories, Stacks};
 use skillrun_runtimes::Guest;
-use std::path::PathBuf;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::OnceCell;
 use wasmtime::component::Component;
@@ -17,11 +20,24 @@ type Link<T> = Box<dyn Fn(Engine, &Component) -> wasmtime::Result<T> + Send + Sy
 /// One guest, and what its runs need once it is loaded.
 pub(super) struct Compiled<T> {
     guest: Guest,
-    cache: Cache,
+    /// `None` in a worker.
+    cache: Option<Cache>,
     config: Config,
     memories: Memories,
     link: Link<T>,
     loaded: OnceCell<T>,
+    /// The compiled file, for workers.
+    file: OnceCell<GuestFile>,
+}
+
+/// A compiled guest that a worker can load.
+#[derive(Debug, Clone)]
+pub(super) struct GuestFile {
+    /// The name of the guest.
+    pub(super) name: &'static str,
+    pub(super) file: Arc<File>,
+    /// Where it is; `None` for a sealed file in memory.
+    pub(super) path: Option<PathBuf>,
 }
 
 /// What is kept between the runs of a guest.
@@ -43,9 +59,23 @@ pub(super) struct Prepared {
 }
 
 impl<T> Compiled<T> {
+    /// A guest that is loaded from the cache, and compiled if it is not there.
     pub(super) fn new(
         guest: Guest,
         cache: Cache,
+        config: Config,
+        idle: Idle,
+        link: impl Fn(Engine, &Component) -> wasmtime::Result<T> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            cache: Some(cache),
+            ..Self::in_worker(guest, config, idle, link)
+        }
+    }
+
+    /// A guest that is loaded from a file that the host of this worker sends.
+    pub(super) fn in_worker(
+        guest: Guest,
         mut config: Config,
         idle: Idle,
         link: impl Fn(Engine, &Component) -> wasmtime::Result<T> + Send + Sync + 'static,
@@ -56,11 +86,12 @@ impl<T> Compiled<T> {
             .with_host_stack(Arc::new(Stacks::new(idle.count)));
         Self {
             guest,
-            cache,
+            cache: None,
             config,
             memories,
             link: Box::new(link),
             loaded: OnceCell::new(),
+            file: OnceCell::new(),
         }
     }
 
@@ -83,7 +114,7 @@ impl<T> Compiled<T> {
     pub(super) fn is_prepared(&self) -> Result<bool, Error> {
         if !self.loaded.initialized() {
             let engine = self.engine()?;
-            if let Some(loaded) = self.entry(&engine).load(&engine) {
+            if let Some(loaded) = self.cache()?.entry(&engine, self.guest).load(&engine) {
                 // Another task may have loaded it first; the guest is the same.
                 let _ = self.loaded.set(self.link(engine, loaded)?);
             }
@@ -101,7 +132,7 @@ impl<T> Compiled<T> {
         let (mut was_compiled, mut unstored) = (false, None);
         let load = async {
             let engine = self.engine()?;
-            let (guest, cache, worker) = (self.guest, self.cache.clone(), engine.clone());
+            let (guest, cache, worker) = (self.guest, self.cache()?.clone(), engine.clone());
             let built = tokio::task::spawn_blocking(move || {
                 let entry = cache.entry(&worker, guest);
                 match entry.load(&worker) {
@@ -119,15 +150,68 @@ impl<T> Compiled<T> {
             self.link(engine, loaded)
         };
         self.loaded.get_or_try_init(|| load).await?;
-        let warning = unstored.map(|error| {
-            let folder = self.cache.folder().display();
-            let why = crate::files::plain(&error);
-            format!("cannot store the compiled runtime in `{folder}`: {why}")
-        });
         Ok(Prepared {
             was_compiled,
-            warning,
+            warning: unstored.map(|error| self.unstored(&error)),
         })
+    }
+
+    fn unstored(&self, error: &std::io::Error) -> String {
+        let folder = self
+            .cache
+            .as_ref()
+            .map(Cache::folder)
+            .unwrap_or(Path::new(""));
+        let (folder, why) = (folder.display(), crate::files::plain(error));
+        format!("cannot store the compiled runtime in `{folder}`: {why}")
+    }
+
+    /// The compiled file, for a worker to load; compiles the guest for this machine if necessary. Loads nothing here.
+    pub(super) async fn prepare_file(&self) -> Result<(GuestFile, Prepared), Error> {
+        let mut prepared = Prepared::default();
+        let open = async {
+            let engine = self.engine()?;
+            let (guest, cache) = (self.guest, self.cache()?.clone());
+            let opened = tokio::task::spawn_blocking(move || {
+                let entry = cache.entry(&engine, guest);
+                let path = entry.path();
+                entry.file(&engine, guest).map(|opened| (opened, path))
+            });
+            let opened = opened.await.map_err(|error| self.failed(error))?;
+            let ((file, was_compiled, unstored), path) =
+                opened.map_err(|error| self.failed(format!("{error:#}")))?;
+            let path = unstored.is_none().then_some(path);
+            prepared = Prepared {
+                was_compiled,
+                warning: unstored.map(|error| self.unstored(&error)),
+            };
+            Ok::<_, Error>(GuestFile {
+                name: self.guest.name(),
+                file: file.into(),
+                path,
+            })
+        };
+        let file = self.file.get_or_try_init(|| open).await?;
+        Ok((file.clone(), prepared))
+    }
+
+    /// Whether there is a compiled file, without loading it.
+    pub(super) fn has_file(&self) -> Result<bool, Error> {
+        let is_valid = || {
+            let (cache, engine) = (self.cache()?, self.engine()?);
+            Ok::<_, Error>(cache.entry(&engine, self.guest).is_valid())
+        };
+        Ok(self.file.initialized() || is_valid()?)
+    }
+
+    /// Loads a compiled file that the host of this worker sent.
+    pub(super) fn load_file(&self, file: File) -> Result<&T, Error> {
+        let engine = self.engine()?;
+        let loaded = load_checked(&engine, file, self.guest.image_size());
+        let loaded = loaded.map_err(|error| self.failed(format!("{error:#}")))?;
+        // It is sent once.
+        let _ = self.loaded.set(self.link(engine, loaded)?);
+        self.loaded()
     }
 
     /// What [`Compiled::prepare`] loaded.
@@ -143,11 +227,12 @@ impl<T> Compiled<T> {
     }
 
     fn cached_file(&self) -> Result<PathBuf, Error> {
-        Ok(self.entry(&self.engine()?).path())
+        Ok(self.cache()?.entry(&self.engine()?, self.guest).path())
     }
 
-    fn entry(&self, engine: &Engine) -> Entry<'_> {
-        self.cache.entry(engine, self.guest)
+    fn cache(&self) -> Result<&Cache, Error> {
+        let cache = self.cache.as_ref();
+        cache.ok_or_else(|| self.failed("the host did not send it"))
     }
 
     fn engine(&self) -> Result<Engine, Error> {

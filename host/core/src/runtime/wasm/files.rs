@@ -14,13 +14,14 @@ use crate::outcome::DenialHint;
 use crate::runtime::artifacts::ChangedPaths;
 use crate::runtime::denials::{Access, Denials};
 use crate::runtime::protected::ProtectedPaths;
-use crate::runtime::scratch::{Scratch, empty_directory};
+use crate::runtime::scratch::empty_directory;
 use cap_fs_ext::OpenOptionsFollowExt as _;
 use cap_primitives::fs::{FollowSymlinks, OpenOptions};
 use rustix::fs::{Timespec, Timestamps, UTIME_OMIT};
 use std::collections::{HashMap, HashSet};
 use std::fs::File as StdFile;
 use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use types::{DescriptorFlags, ErrorCode, Filesize, OpenFlags, PathFlags};
@@ -44,14 +45,51 @@ pub(super) struct Mount {
     pub(super) budget: Budget,
     /// Set if the directory is writable.
     pub(super) protected: Option<Arc<ProtectedPaths>>,
+    /// The real path of the directory if its handle is detached.
+    detached: Option<PathBuf>,
+    /// The single file, if its handle is detached.
+    pub(super) file: Option<Arc<StdFile>>,
+    /// Its descriptor, once the guest has asked about it.
+    file_descriptor: Option<u32>,
 }
+
+impl Mount {
+    /// The real path of something in this mount.
+    pub(super) fn real_path(&self, handle: &impl AsRawFd) -> io::Result<PathBuf> {
+        let seen = real_path(handle)?;
+        let Some(host) = &self.detached else {
+            return Ok(seen);
+        };
+        let below = seen.strip_prefix("/").unwrap_or(&seen);
+        Ok(match below.as_os_str().is_empty() {
+            true => host.clone(),
+            false => host.join(below),
+        })
+    }
+
+    /// Locates a path of this mount: below `dir`, or its single file.
+    pub(super) fn locate(
+        &self,
+        dir: &StdFile,
+        path: &Path,
+        follow: FollowSymlinks,
+    ) -> io::Result<Located> {
+        match &self.file {
+            Some(file) => Located::of(file.try_clone()?),
+            None => Located::find(dir, path, follow),
+        }
+    }
+}
+
+/// Makes a scratch directory when it is first called, and opens it.
+pub(super) type MakeScratch = Arc<dyn Fn() -> io::Result<OwnedFd> + Send + Sync>;
 
 /// A mount whose directory is made when the guest first uses it. Until then, its descriptors refer to a directory that
 /// is empty and stays so.
 struct LazyMount {
     /// The index of the mount.
     index: usize,
-    directory: Arc<Scratch>,
+    make: MakeScratch,
     /// Whether it was made.
     made: bool,
     /// The guest's descriptors that still refer to the empty directory.
@@ -123,14 +161,30 @@ impl Files {
             only,
             budget,
             protected,
+            detached: None,
+            file: None,
+            file_descriptor: None,
         });
+        Ok(())
+    }
+
+    /// Marks the handle of the mount that was added last as detached; `host` is the real path of its directory.
+    pub(super) fn set_detached(&mut self, host: &Path) -> io::Result<()> {
+        if let Some(mount) = self.mounts.last_mut() {
+            mount.detached = Some(host.to_owned());
+            if let Some(only) = &mount.only {
+                mount.detached = Some(host.join(only));
+                mount.file = Some(Arc::clone(&mount.dir.dir));
+                mount.dir.dir = empty()?.dir;
+            }
+        }
         Ok(())
     }
 
     /// Makes the scratch directory visible to the guest at `guest`; it is made when the guest first uses it.
     pub(super) fn add_scratch(
         &mut self,
-        directory: Arc<Scratch>,
+        make: MakeScratch,
         guest: String,
         budget: Budget,
     ) -> io::Result<()> {
@@ -138,7 +192,7 @@ impl Files {
         self.add_mount(empty()?.dir, guest, true, None, budget, None)?;
         self.scratch = Some(LazyMount {
             index,
-            directory,
+            make,
             made: false,
             unmade: HashSet::new(),
         });
@@ -180,9 +234,9 @@ impl Files {
             && scratch.index == index
             && !scratch.made
         {
-            let made = StdFile::from(scratch.directory.open()?);
+            let made = StdFile::from((scratch.make)()?);
             let budget = &self.mounts[index].budget;
-            budget.set_directory(scratch.directory.open()?);
+            budget.set_directory(made.try_clone()?.into());
             self.mounts[index].dir = mounted(Arc::new(made), true)?;
             scratch.made = true;
         }
@@ -277,6 +331,25 @@ impl FilesView<'_> {
             .ok_or_else(|| ErrorCode::BadDescriptor.into())
     }
 
+    /// A descriptor of the single file `path`, if its handle is detached. It lasts as long as the guest.
+    pub(super) fn single_file(&mut self, fd: &Fd, path: &str) -> FsResult<Option<Fd>> {
+        let index = self.mount_of(fd, path)?;
+        let mount = &mut self.files.mounts[index];
+        let Some(file) = &mount.file else {
+            return Ok(None);
+        };
+        let number = match mount.file_descriptor {
+            Some(number) => number,
+            None => {
+                let handle = file.try_clone()?;
+                let file = File::new(handle, mount.dir.perms, OpenMode::READ, true);
+                let number = self.table.push(Descriptor::File(file))?.rep();
+                *mount.file_descriptor.insert(number)
+            }
+        };
+        Ok(Some(Resource::new_borrow(number)))
+    }
+
     pub(super) fn dir(&self, fd: &Fd) -> FsResult<&Dir> {
         match self.table.get(fd)? {
             Descriptor::Dir(dir) => Ok(dir),
@@ -300,6 +373,29 @@ impl FilesView<'_> {
         Ok(file)
     }
 
+    /// The index of the mount in which `path` is looked up: that of `fd`, or the one for the single file `path` of the same
+    /// directory. A guest has one descriptor for all mounts with the same path.
+    pub(super) fn mount_of(&self, fd: &Fd, path: &str) -> FsResult<usize> {
+        let index = self.files.open.get(&fd.rep()).copied();
+        let index = index.ok_or(ErrorCode::BadDescriptor)?;
+        let mounts = &self.files.mounts;
+        let mount = mounts.get(index).ok_or(ErrorCode::BadDescriptor)?;
+        let is_writable = |mount: &Mount| !mount.dir.perms.write_not_permitted();
+        if mount.only.is_none() && is_writable(mount) {
+            return Ok(index);
+        }
+        // In the mount's own directory, not in one that the guest opened below it.
+        let is_top = |dir: &Dir| Arc::ptr_eq(&dir.dir, &mount.dir.dir);
+        if !self.dir(fd).is_ok_and(is_top) {
+            return Ok(index);
+        }
+        let is_it =
+            |other: &Mount| other.guest == mount.guest && other.only.as_deref() == Some(path);
+        let singles = mounts.iter().enumerate().filter(|(_, other)| is_it(other));
+        let single = singles.max_by_key(|(_, other)| is_writable(other));
+        Ok(single.map_or(index, |(index, _)| index))
+    }
+
     /// Checks that the guest may see `path`: a sibling of a single granted file does not exist for it. Returns whether
     /// to follow links.
     pub(super) fn check_visible(
@@ -311,7 +407,7 @@ impl FilesView<'_> {
         if self.is_outside(fd) {
             return Err(ErrorCode::NoEntry.into());
         }
-        match &self.mount(fd)?.only {
+        match &self.files.mounts[self.mount_of(fd, path)?].only {
             Some(only) if only != path => Err(ErrorCode::NoEntry.into()),
             Some(_) => Ok(PathFlags::empty()),
             None => Ok(follow),
@@ -345,7 +441,7 @@ impl FilesView<'_> {
                 self.count_denial(Access::Write, fd, path, Some(DenialHint::GrantTarget));
             }
         })?;
-        let real = real_path(&parent)?.join(name);
+        let real = mount.real_path(&parent)?.join(name);
         // A new directory on the way to a protected path is empty, so that path still does not exist.
         let moves = change == Change::Any && protected.any_inside(&real);
         if protected.covers(&real) || moves {
@@ -407,7 +503,8 @@ impl FilesView<'_> {
         let base = PathBuf::from(&mount.guest);
         let mut whole = base.clone();
         if !Arc::ptr_eq(&dir.dir, &mount.dir.dir) {
-            let (top, below) = (real_path(&*mount.dir.dir).ok()?, real_path(&*dir.dir).ok()?);
+            let top = mount.real_path(&*mount.dir.dir).ok()?;
+            let below = mount.real_path(&*dir.dir).ok()?;
             whole.push(below.strip_prefix(top).ok()?);
         }
         for part in Path::new(path).components() {
@@ -490,11 +587,14 @@ impl FilesView<'_> {
         if !mount.is_some_and(|mount| self.tracks(mount)) {
             return None;
         }
-        let dir = &self.dir(fd).ok()?.dir;
+        let (mount, dir) = (self.mount(fd).ok()?, &self.dir(fd).ok()?.dir);
         let (parent, name) = split_entry(path).ok()?;
         let parent = match parent == Path::new(".") {
-            true => real_path(&**dir),
-            false => cap_primitives::fs::open_dir(dir, parent).and_then(|dir| real_path(&dir)),
+            true => mount.real_path(&**dir),
+            false => {
+                let parent = cap_primitives::fs::open_dir(dir, parent);
+                parent.and_then(|dir| mount.real_path(&dir))
+            }
         };
         let found = Located::find(dir, path.as_ref(), FollowSymlinks::No).ok();
         Some(EntryBefore {
@@ -561,8 +661,11 @@ impl FilesView<'_> {
         };
         let follow = self.check_visible(at, path, follow);
         let follow = follow.inspect_err(|_| self.count_denial(access, at, path, None))?;
-        let mount = self.mount(at)?;
-        let dir = self.dir(at)?;
+        let mount = &self.files.mounts[self.mount_of(at, path)?];
+        let dir = match &mount.only {
+            Some(_) => &mount.dir,
+            None => self.dir(at)?,
+        };
         if how.contains(OpenFlags::DIRECTORY) && (creates || truncates || exclusive) {
             return Err(ErrorCode::Invalid.into());
         }
@@ -588,7 +691,7 @@ impl FilesView<'_> {
         let there = if creates && exclusive {
             Err(io::ErrorKind::NotFound.into())
         } else {
-            Located::find(&dir.dir, path.as_ref(), following(follow))
+            mount.locate(&dir.dir, path.as_ref(), following(follow))
         };
         let mut created_it = false;
         let opened = match there {
@@ -646,7 +749,7 @@ impl FilesView<'_> {
         let mut effect = Effect::None;
         if writes {
             // Behind a link or an old hard link, this may be another file than `path` suggests.
-            let real = real_path(&opened)?;
+            let real = mount.real_path(&opened)?;
             let protected = mount.protected.as_ref();
             if protected.is_some_and(|protected| protected.covers(&real)) {
                 self.count_denial(access, at, path, Some(DenialHint::Never));
@@ -680,7 +783,7 @@ impl FilesView<'_> {
         path: &str,
         times: &Timestamps,
     ) -> FsResult<()> {
-        let (mount, dir) = (self.mount(at)?, self.dir(at)?);
+        let (mount, dir) = (&self.files.mounts[self.mount_of(at, path)?], self.dir(at)?);
         let is_change = |time: &Timespec| time.tv_nsec != UTIME_OMIT;
         if is_change(&times.last_access) || is_change(&times.last_modification) {
             self.check_writable(at, path)?;
@@ -698,10 +801,10 @@ impl FilesView<'_> {
                 Located::find(&parent.dir, name.as_ref(), follow)?
             }
             // A link is followed from the directory that the guest sees. Its target is checked below.
-            _ => Located::find(&dir.dir, path.as_ref(), follow)?,
+            _ => mount.locate(&dir.dir, path.as_ref(), follow)?,
         };
         if let Some(protected) = &mount.protected
-            && protected.covers(&real_path(located.handle())?)
+            && protected.covers(&mount.real_path(located.handle())?)
         {
             self.count_denial(Access::Write, at, path, Some(DenialHint::Never));
             return Err(ErrorCode::NotPermitted.into());
@@ -716,7 +819,11 @@ impl FilesView<'_> {
             if Some(index) == self.files.outside {
                 continue;
             }
-            if let Ok(inside) = Path::new(path).strip_prefix(&mount.guest) {
+            let Ok(inside) = Path::new(path).strip_prefix(&mount.guest) else {
+                continue;
+            };
+            let is_hidden = |only: &String| Path::new(only) != inside;
+            if !mount.only.as_ref().is_some_and(is_hidden) {
                 shown.push((mount, inside));
             }
         }
@@ -725,10 +832,6 @@ impl FilesView<'_> {
         let Some((mount, inside)) = innermost else {
             return 0;
         };
-        let hidden = |only: &String| Path::new(only) != inside;
-        if mount.only.as_ref().is_some_and(hidden) {
-            return 0;
-        }
         let inside = match inside.as_os_str().is_empty() {
             true => Path::new("."),
             false => inside,
@@ -737,7 +840,7 @@ impl FilesView<'_> {
             true => FollowSymlinks::Yes,
             false => FollowSymlinks::No,
         };
-        let located = Located::find(&mount.dir.dir, inside, follow);
+        let located = mount.locate(&mount.dir.dir, inside, follow);
         located.map_or(0, |located| located.type_bits())
     }
 
@@ -749,7 +852,9 @@ impl FilesView<'_> {
         path: &str,
     ) -> FsResult<types::DescriptorType> {
         use types::DescriptorType::{Fifo, Socket, Unknown};
-        let located = Located::find(&self.dir(at)?.dir, path.as_ref(), following(follow))?;
+        let dir = &self.dir(at)?.dir;
+        let mount = &self.files.mounts[self.mount_of(at, path)?];
+        let located = mount.locate(dir, path.as_ref(), following(follow))?;
         Ok(match located.type_bits() {
             1 => Fifo,
             12 if self.files.knows_sockets => Socket,
@@ -818,16 +923,22 @@ fn mounted(dir: Arc<StdFile>, writable: bool) -> io::Result<Dir> {
     Ok(mounted)
 }
 
+static EMPTY: OnceLock<Dir> = OnceLock::new();
+
 /// A directory in which nothing exists and nothing can be created.
 fn empty() -> io::Result<Dir> {
-    static EMPTY: OnceLock<Dir> = OnceLock::new();
     match EMPTY.get() {
         Some(empty) => Ok(empty.clone()),
         None => {
-            let made = Dir::new(empty_directory()?, FsPerms::ReadOnly, OpenMode::READ, true);
-            Ok(EMPTY.get_or_init(|| made).clone())
+            set_empty(empty_directory()?);
+            empty()
         }
     }
+}
+
+/// Names an empty directory, for a process that cannot make one.
+pub(super) fn set_empty(directory: StdFile) {
+    EMPTY.get_or_init(|| Dir::new(directory, FsPerms::ReadOnly, OpenMode::READ, true));
 }
 
 fn following(flags: PathFlags) -> FollowSymlinks {

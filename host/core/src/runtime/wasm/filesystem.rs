@@ -3,8 +3,7 @@
 
 use super::budget::ENTRY;
 use super::file_streams::FileReader;
-use super::files::{Change, Fd, FilesView, link_stays_inside, reborrow};
-use crate::files::real_path;
+use super::files::{Change, Fd, FilesView, Mount, link_stays_inside, reborrow};
 use rustix::fs::{Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
 use std::io;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
@@ -74,7 +73,14 @@ impl preopens::Host for FilesView<'_> {
     fn get_directories(&mut self) -> wasmtime::Result<Vec<(Fd, String)>> {
         let mut all = Vec::with_capacity(self.files.mounts.len());
         for index in 0..self.files.mounts.len() {
-            let mount = &self.files.mounts[index];
+            let (mount, others) = (&self.files.mounts[index], &self.files.mounts);
+            // A single file is found through another mount of the same path: see `FilesView::mount_of`.
+            let is_same = |other: &Mount| other.guest == mount.guest;
+            let is_whole = |other: &Mount| is_same(other) && other.only.is_none();
+            let is_shown = others[..index].iter().any(is_same) || others.iter().any(is_whole);
+            if mount.only.is_some() && is_shown {
+                continue;
+            }
             let (dir, guest) = (mount.dir.clone(), mount.guest.clone());
             let fd = self.table.push(Descriptor::Dir(dir))?;
             self.files.opened_mount(fd.rep(), index);
@@ -165,7 +171,7 @@ impl types::HostDescriptor for FilesView<'_> {
                 Descriptor::File(file) => &file.file,
                 Descriptor::Dir(dir) => &dir.dir,
             };
-            if protected.covers(&real_path(handle.as_ref())?) {
+            if protected.covers(&self.mount(&fd)?.real_path(handle.as_ref())?) {
                 return Err(ErrorCode::NotPermitted.into());
             }
         }
@@ -237,6 +243,9 @@ impl types::HostDescriptor for FilesView<'_> {
     ) -> FsResult<types::DescriptorStat> {
         self.make_scratch(&fd)?;
         let follow = self.check_visible(&fd, &path, follow)?;
+        if let Some(file) = self.single_file(&fd, &path)? {
+            return self.inner().stat(file).await;
+        }
         let found = self
             .inner()
             .stat_at(reborrow(&fd), follow, path.clone())
@@ -307,12 +316,7 @@ impl types::HostDescriptor for FilesView<'_> {
             self.files.hit_max_open = true;
             return Err(ErrorCode::Quota.into());
         }
-        let mount = self
-            .files
-            .open
-            .get(&fd.rep())
-            .copied()
-            .ok_or(ErrorCode::BadDescriptor)?;
+        let mount = self.mount_of(&fd, &path)?;
         let opened = self.open(&fd, follow, &path, how, flags);
         self.yield_after_recount(&fd).await;
         self.register(mount, opened?)
@@ -442,6 +446,9 @@ impl types::HostDescriptor for FilesView<'_> {
     ) -> FsResult<types::MetadataHashValue> {
         self.make_scratch(&fd)?;
         let follow = self.check_visible(&fd, &path, follow)?;
+        if let Some(file) = self.single_file(&fd, &path)? {
+            return self.inner().metadata_hash(file).await;
+        }
         let hash = self.inner().metadata_hash_at(fd, follow, path).await;
         hash.or_else(|error| match error.downcast_ref() {
             // The guest asks about each name of a listing. A name that was removed in the meantime would make the whole
@@ -503,7 +510,8 @@ mod tests {
         let scratch = Arc::new(Arc::new(Scratches::new()).scratch());
         let (mut files, mut table) = (Files::new(8), ResourceTable::new());
         let budget = Budget::private(1 << 20);
-        let added = files.add_scratch(Arc::clone(&scratch), "/tmp".into(), budget);
+        let made = Arc::clone(&scratch);
+        let added = files.add_scratch(Arc::new(move || made.open()), "/tmp".into(), budget);
         added.unwrap();
         let mut view = FilesView {
             files: &mut files,

@@ -43,7 +43,11 @@ impl Located {
             .read(true)
             .follow(follow)
             .custom_flags(OFlags::PATH.bits().cast_signed());
-        let handle = cap_primitives::fs::open(dir, path, &options)?;
+        Self::of(cap_primitives::fs::open(dir, path, &options)?)
+    }
+
+    /// What an `O_PATH` handle refers to.
+    pub(super) fn of(handle: File) -> io::Result<Self> {
         let meta = handle.metadata()?;
         Ok(Self { handle, meta })
     }

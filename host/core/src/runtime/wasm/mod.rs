@@ -12,11 +12,14 @@
 mod budget;
 mod compiled;
 mod deadline;
+mod engine;
 mod file_streams;
 mod files;
 mod filesystem;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
+mod interpreter;
+mod job;
 mod located;
 mod memory;
 mod priority;
@@ -24,81 +27,77 @@ mod sandbox;
 mod stdio;
 mod threads;
 mod typescript;
+mod worker;
 
+pub(crate) use interpreter::Interpreter;
 pub(crate) use typescript::Transpiler;
+pub(crate) use worker::Pool;
+pub use worker::{Workers, serve_if_worker};
 
 use super::{BoxFuture, Ended, Record, RunContext, Runtime};
 use crate::decision::Permit;
 use crate::error::Error;
 use crate::files::plain;
-use crate::limits::Limits;
-use crate::outcome::{Enforcement, Isolation, LimitEnforcement, Usage};
+use crate::outcome::{Denial, Enforcement, Isolation, LimitEnforcement, Usage};
 use crate::plan::{Plan, RunsIn};
-use crate::refusal::Refusal;
+use crate::refusal::{Check, Refusal};
 use crate::runtime::RuntimeState;
+use crate::runtime::artifacts::Artifacts;
 use crate::runtime::cache::Cache;
 use crate::runtime::denials::Denials;
 use crate::runtime::output::Output;
 use crate::skill::Language;
 use crate::tier::Tier;
-use compiled::{Compiled, Idle};
-use deadline::Deadline;
-use files::HasFiles;
+use compiled::{Compiled, GuestFile, Idle};
+use engine::{Finished, Loaded, Surroundings};
+use job::{Handle, Job};
 use priority::Priority;
-use sandbox::{CANCELLED, Exit, RunArguments, Sandbox, State, timed_out};
-use skillrun_runtimes::Guest;
+use sandbox::{Ending, Io};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use stdio::GuestOutput;
 use threads::{Reason, Returned, Threads, Watched};
 use tokio::sync::watch;
-use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Linker};
-use wasmtime::{Config, Engine, StoreContextMut};
-use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
+use wasmtime::Config;
+use wasmtime::component::Component;
+use worker::WorkerRun;
 
 /// The part of the fiber's stack left to the host's own calls.
 const HOST_STACK: usize = 2 << 20;
 
-/// An interpreter and what is particular to it.
-pub(crate) struct Interpreter {
-    pub(crate) guest: Guest,
-    pub(crate) language: Language,
-    /// The size of the engine's stack. The interpreter checks its own stack and raises an error that the
-    /// script can catch; the engine's stack must not overflow before that.
-    pub(crate) stack: usize,
-    /// Memory that stays resident in a slot from one run to the next: as much as most scripts touch.
-    pub(crate) resident: usize,
-    /// The transpiler from TypeScript, for the interpreter that imports it.
-    pub(crate) transpiler: Option<Arc<Transpiler>>,
-}
-
 /// One interpreter, ready to run scripts once it is compiled for this machine.
 pub(crate) struct Wasm {
-    compiled: Compiled<Loaded>,
+    compiled: Compiled<Arc<Loaded>>,
     language: Language,
     transpiler: Option<Arc<Transpiler>>,
     protected: Arc<[PathBuf]>,
     threads: Threads,
     /// Whether several runs share this process.
     shared: bool,
+    /// The processes in which guests run; `None` runs them in this one.
+    workers: Option<Arc<Pool>>,
 }
 
-struct Loaded {
-    engine: Engine,
-    guest: InstancePre<State>,
-    run: ComponentExportIndex,
+/// A guest that is ready to run.
+enum Ready {
+    /// In this process.
+    Here(Arc<Loaded>),
+    /// In a worker that loads these files. The first one is the guest.
+    InWorker(Arc<Pool>, Vec<GuestFile>),
 }
 
 impl Wasm {
     /// `protected` are the host's own paths that no script may write; `slots` is the number of live guests
     /// for which memory is reserved ahead, where `None` reserves nothing; `stuck` counts runs whose host call does not
-    /// return.
+    /// return; `workers` run the guests unless this process does.
     pub(crate) fn new(
         interpreter: Interpreter,
         cache: Cache,
         protected: Arc<[PathBuf]>,
         slots: Option<u32>,
         stuck: Arc<watch::Sender<usize>>,
+        workers: Option<Arc<Pool>>,
     ) -> Self {
         let Interpreter {
             guest,
@@ -113,7 +112,9 @@ impl Wasm {
             resident,
         };
         let imported = transpiler.clone();
-        let link = move |engine, component: &Component| link(engine, component, imported.as_ref());
+        let link = move |engine, component: &Component| {
+            Loaded::link(engine, component, imported.as_ref()).map(Arc::new)
+        };
         Self {
             compiled: Compiled::new(guest, cache, settings(stack), idle, link),
             language,
@@ -121,6 +122,7 @@ impl Wasm {
             protected,
             threads: Threads::new(stuck),
             shared: slots.is_some(),
+            workers,
         }
     }
 
@@ -129,7 +131,27 @@ impl Wasm {
         self.compiled.state()
     }
 
+    /// Makes the guest ready; also returns a warning if it cannot be stored.
+    async fn ready(&self) -> Result<(Ready, Option<String>), Error> {
+        let Some(workers) = &self.workers else {
+            let warning = self.compile().await?;
+            return Ok((Ready::Here(Arc::clone(self.compiled.loaded()?)), warning));
+        };
+        let (guest, prepared) = self.compiled.prepare_file().await?;
+        let (mut guests, mut warning) = (vec![guest], prepared.warning);
+        // A worker cannot compile, so the transpiler comes along.
+        if let Some(transpiler) = &self.transpiler {
+            let (guest, unstored) = transpiler.prepare_file().await?;
+            guests.push(guest);
+            warning = warning.or(unstored);
+        }
+        Ok((Ready::InWorker(Arc::clone(workers), guests), warning))
+    }
+
     async fn compile(&self) -> Result<Option<String>, Error> {
+        if self.workers.is_some() {
+            return Ok(Box::pin(self.ready()).await?.1);
+        }
         let prepared = self.compiled.prepare().await?;
         // If the interpreter was compiled now, so is its transpiler, and no script has to wait for it. Otherwise only a
         // script in TypeScript loads it: mapping it takes a millisecond.
@@ -142,20 +164,18 @@ impl Wasm {
 
     async fn execute(&self, permit: Arc<Permit>, mut context: RunContext) -> Result<Ended, Error> {
         let mut stop = context.stop.take();
-        let unstored = tokio::select! {
-            unstored = self.compile() => unstored?,
+        let (ready, unstored) = tokio::select! {
+            ready = self.ready() => ready?,
             () = stopped(&mut stop) => return Ok(Ended::cancelled_before_start(isolation())),
         };
-        let loaded = self.compiled.loaded()?;
-        let limits = permit.plan().limits.clone();
+        let limit = permit.plan().limits.time;
         let stderr = context.stderr.clone();
         let monitor = self.threads.monitor();
-        let (engine, own) = (loaded.engine.clone(), Arc::clone(&monitor));
-        let (guest, run) = (loaded.guest.clone(), loaded.run);
+        let own = Arc::clone(&monitor);
         let protected = Arc::clone(&self.protected);
         let denials = Arc::new(Denials::new(context.denied.take()));
         let counted = Arc::clone(&denials);
-        let (shared, limit) = (self.shared, limits.time);
+        let shared = self.shared;
         let Record { started, finish } = std::mem::take(&mut context.record);
         let waited = Instant::now();
         // Everything that touches the guest's memory happens on one thread, so it stays in one processor's cache. That thread
@@ -173,61 +193,81 @@ impl Wasm {
                     }
                 }
             }
-            let began = returned.begin();
+            let RunContext {
+                stdin,
+                stdout,
+                stderr,
+                mut teardown,
+                ..
+            } = context;
             let plan = permit.plan();
-            let made = RunArguments::new(plan).and_then(|call| {
-                let own = Arc::clone(&own);
-                let counted = Arc::clone(&denials);
-                let sandbox = Sandbox::new(&engine, plan, &protected, context, own, counted)?;
-                Ok((call, sandbox))
-            });
-            let (call, mut sandbox) = match made {
-                Ok(made) => made,
+            let ran = async {
+                let (job, handles) = Job::new(plan, &protected)?;
+                match &ready {
+                    Ready::Here(loaded) => {
+                        let scratch = teardown.scratch().cloned();
+                        let surroundings = Surroundings {
+                            io: Io {
+                                stdin,
+                                stdout: GuestOutput(stdout),
+                                stderr: GuestOutput(stderr.clone()),
+                                make_scratch: scratch
+                                    .map(|scratch| Arc::new(move || scratch.open()) as _),
+                            },
+                            denials: Arc::clone(&denials),
+                            monitor: Arc::clone(&own),
+                            signal,
+                            began: returned.begin(),
+                            priority: match shared {
+                                true => Priority::lowered_for_long_runs(),
+                                false => Priority::unchanged(),
+                            },
+                        };
+                        let handles: Vec<Handle> = handles.into_iter().map(Handle::new).collect();
+                        let (finished, store) = loaded.run(&job, &handles, surroundings).await?;
+                        Ok((finished, Vec::new(), Some(store)))
+                    }
+                    Ready::InWorker(workers, guests) => {
+                        let run = WorkerRun {
+                            tenant: plan.tenant.clone(),
+                            scratch: teardown.scratch().cloned(),
+                            stdin,
+                            stdout,
+                            stderr: stderr.clone(),
+                            denials: Arc::clone(&denials),
+                            monitor: Arc::clone(&own),
+                            signal,
+                            returned: &returned,
+                        };
+                        let ended = workers.run(guests, job, &handles, run).await?;
+                        Ok((ended.finished, ended.layers, None))
+                    }
+                }
+            };
+            let (finished, layers, rest) = match ran.await {
+                Ok(ran) => ran,
                 Err(error) => return (Err(error), None),
             };
-            let call = sandbox.run(&guest, &run, &call);
-            let priority = match shared {
-                true => Priority::lowered_for_long_runs(),
-                false => Priority::unchanged(),
-            };
-            let (end, cpu) = Deadline::new(call, began + limit, signal, priority).await;
-            let time = began.elapsed();
-            let (status, exit_code) = sandbox.status_and_code(end, &plan.limits);
-            // Reads files, so the watchdog still watches it.
-            let artifacts = sandbox.artifacts(plan);
             drop(returned);
-            let end = (status, exit_code);
-            let (limits_hit, mut warnings) = sandbox.limits_hit(end, &plan.limits);
-            warnings.extend(unstored);
-            let (denied, denied_truncated) = denials.take();
-            let ended = Ended {
-                status,
-                exit_code,
-                signal: None,
-                time,
-                usage: sandbox.usage(cpu),
-                denied,
-                denied_truncated,
-                artifacts: artifacts.listed,
-                artifacts_truncated: artifacts.truncated,
-                isolation: isolation(),
-                warnings,
-                limits_hit,
-            };
+            let mut ended = ended(finished, denials.take(), &stderr);
+            ended.isolation.layers.extend(layers);
+            ended.warnings.extend(unstored);
             if let Some(finish) = finish
                 && own.has_caller()
             {
                 finish(&ended);
             }
-            (Ok(ended), Some(sandbox.into_rest()))
+            teardown.set_ended();
+            // In the order in which it must be dropped: another run may only start when the memory is freed and the directory
+            // removed.
+            (Ok(ended), Some((rest, teardown)))
         };
         let watched = self.threads.run(monitor, limit, &mut stop, start).await;
         match watched.map_err(|error| Error::Sandbox(plain(&error)))? {
             Watched::Finished(ended) => ended,
             Watched::Stuck(reason) => {
-                let mut ended = stuck(reason, &limits, waited.elapsed(), &stderr);
-                (ended.denied, ended.denied_truncated) = counted.take();
-                Ok(ended)
+                let finished = stuck(reason, limit, waited.elapsed());
+                Ok(ended(finished, counted.take(), &stderr))
             }
             Watched::Failed => Err(Error::Sandbox("the guest's thread panicked".into())),
         }
@@ -247,12 +287,23 @@ impl Runtime for Wasm {
     }
 
     fn can_enforce(&self, _: &Plan) -> Result<(), Refusal> {
-        // The engine and the guest are part of this program, on every machine.
-        Ok(())
+        // The engine and the guest are part of this program, on every machine. Confined workers are not.
+        let checked = self
+            .workers
+            .as_ref()
+            .map_or(Ok(()), |workers| workers.check());
+        checked.map_err(|why| {
+            let message = format!("no worker process can be confined on this machine: {why}");
+            Refusal::new(Check::Isolation, message)
+                .hint("run guests in the process of the host (`Workers::InProcess`)")
+        })
     }
 
     fn is_prepared(&self) -> Result<bool, Error> {
-        self.compiled.is_prepared()
+        match self.workers {
+            Some(_) => self.compiled.has_file(),
+            None => self.compiled.is_prepared(),
+        }
     }
 
     fn prepare(&self) -> BoxFuture<'_, Result<Option<String>, Error>> {
@@ -294,76 +345,55 @@ fn settings(stack: usize) -> Config {
     config
 }
 
-fn link(
-    engine: Engine,
-    component: &Component,
-    transpiler: Option<&Arc<Transpiler>>,
-) -> wasmtime::Result<Loaded> {
-    let mut linker = Linker::<State>::new(&engine);
-    linker.allow_shadowing(true);
-    wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
-    preopens::add_to_linker::<_, HasFiles>(&mut linker, State::files)?;
-    types::add_to_linker::<_, HasFiles>(&mut linker, State::files)?;
-    let mut own = linker.root();
-    own.func_wrap("exit", |_, (code,): (u8,)| Err::<(), _>(Exit(code).into()))?;
-    let type_of = |mut store: StoreContextMut<'_, State>, (path, follow): (String, bool)| {
-        Ok((store.data_mut().files().type_of(&path, follow),))
-    };
-    own.func_wrap("file-type", type_of)?;
-    let denied = |store: StoreContextMut<'_, State>, (grant,): (String,)| {
-        store.data().count_denial(&grant);
-        Ok(())
-    };
-    own.func_wrap("denied", denied)?;
-    if let Some(transpiler) = transpiler {
-        let transpiler = Arc::clone(transpiler);
-        own.func_wrap_async("transpile", move |store, (name, source)| {
-            Box::new(transpile(Arc::clone(&transpiler), store, name, source))
-        })?;
+/// The end of a run as its caller sees it. If the host ended the script, the reason is added to its stderr.
+fn ended(finished: Finished, denied: (Vec<Denial>, bool), stderr: &Output) -> Ended {
+    let Finished {
+        ending,
+        time,
+        usage,
+        artifacts,
+        limits_hit,
+        warnings,
+    } = finished;
+    match &ending.note {
+        Some(note) if note.is_passed_on => stderr.note(&note.text),
+        Some(note) => stderr.record(&note.text),
+        None => {}
     }
-    let guest = linker.instantiate_pre(component)?;
-    let run = component.get_export_index(None, "run");
-    let run = run.ok_or_else(|| wasmtime::format_err!("the guest has no `run`"))?;
-    Ok(Loaded { engine, guest, run })
-}
-
-/// Transpiles a file with the memory and fuel of the run that requests it.
-async fn transpile(
-    transpiler: Arc<Transpiler>,
-    mut store: StoreContextMut<'_, State>,
-    name: String,
-    source: Vec<u8>,
-) -> wasmtime::Result<(typescript::TranspileResult,)> {
-    let left = typescript::Left {
-        memory: store.data().memory_left(),
-        fuel: store.get_fuel()?,
-    };
-    let (answer, fuel) = transpiler.transpile(&name, &source, left).await?;
-    store.set_fuel(fuel)?;
-    Ok((answer,))
-}
-
-/// The result of a run whose thread was abandoned. Its usage is unknown: only that thread has it.
-fn stuck(reason: Reason, limits: &Limits, time: Duration, stderr: &Output) -> Ended {
-    let (status, exit_code) = match reason {
-        Reason::Deadline => timed_out(stderr, limits),
-        Reason::Caller => CANCELLED,
-    };
-    let why = "a host call of the script did not return; that call may still take effect, nothing after it will";
+    let (denied, denied_truncated) = denied;
     Ended {
-        status,
-        exit_code,
+        status: ending.status,
+        exit_code: ending.exit_code,
         signal: None,
         time,
-        usage: Usage::default(),
-        denied: Vec::new(),
-        denied_truncated: false,
-        artifacts: Vec::new(),
-        // Only that thread has them.
-        artifacts_truncated: true,
+        usage,
+        denied,
+        denied_truncated,
+        artifacts: artifacts.listed,
+        artifacts_truncated: artifacts.truncated,
         isolation: isolation(),
-        warnings: vec![why.to_owned()],
+        warnings,
+        limits_hit,
+    }
+}
+
+/// The end of a run whose thread was abandoned. Its usage is unknown: only that thread has it.
+fn stuck(reason: Reason, limit: Duration, time: Duration) -> Finished {
+    let why = "a host call of the script did not return; that call may still take effect, nothing after it will";
+    Finished {
+        ending: match reason {
+            Reason::Deadline => Ending::timed_out(limit),
+            Reason::Caller => Ending::cancelled(),
+        },
+        time,
+        usage: Usage::default(),
+        // Only that thread has them.
+        artifacts: Artifacts {
+            truncated: true,
+            ..Artifacts::default()
+        },
         limits_hit: Vec::new(),
+        warnings: vec![why.to_owned()],
     }
 }
 

@@ -1,32 +1,26 @@
-//! The sandbox of one run: everything the guest has and sees, built from the permit alone and torn down after it.
+//! The sandbox of one run: everything the guest has and sees, built from its job alone.
 
 use super::budget::Budget;
 use super::deadline::End;
-use super::files::{Files, FilesView, JAVASCRIPT_NOWHERE, PYTHON_LIBRARY};
+use super::files::{Files, FilesView, JAVASCRIPT_NOWHERE, MakeScratch, PYTHON_LIBRARY};
 use super::filesystem::MAX_LISTINGS;
+use super::job::{Handle, Job, JobLimits};
 use super::memory::Memory;
-use super::stdio::GuestOutput;
 use super::threads::Monitor;
 use crate::error::Error;
 use crate::files::plain;
-use crate::limits::{Limit, Limits, show_bytes, show_duration};
+use crate::limits::{Limit, show_bytes, show_duration};
 use crate::outcome::{DenialHint, Status, Usage};
-use crate::plan::{Checked, Mount, Plan};
-use crate::runtime::RunContext;
-use crate::runtime::artifacts::{Artifacts, ChangedPaths, in_time};
+use crate::runtime::Stdin;
+use crate::runtime::artifacts::{Artifacts, ChangedPaths, Directories, in_time};
 use crate::runtime::denials::Denials;
-use crate::runtime::environment::{environment, scratch_path};
-use crate::runtime::output::Output;
-use crate::runtime::protected::ProtectedPaths;
-use crate::runtime::teardown::Teardown;
-use crate::skill::Language;
+use serde::{Deserialize, Serialize};
 use std::io;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use wasmtime::component::{ComponentExportIndex, InstancePre, ResourceTable};
 use wasmtime::{Engine, Store, Trap};
-use wasmtime_wasi::cli::AsyncStdinStream;
+use wasmtime_wasi::cli::{AsyncStdinStream, StdoutStream};
 use wasmtime_wasi::p2::pipe::MemoryInputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
@@ -95,26 +89,63 @@ impl State {
     }
 }
 
-/// The arguments of the guest's `run`.
-pub(super) struct RunArguments {
-    script: String,
-    source: Vec<u8>,
-    args: Vec<String>,
-    cwd: String,
+/// The streams of a guest, and what makes its scratch directory.
+pub(super) struct Io<O> {
+    /// The script's standard input, if the job has no `input`.
+    pub(super) stdin: Option<Stdin>,
+    pub(super) stdout: O,
+    pub(super) stderr: O,
+    pub(super) make_scratch: Option<MakeScratch>,
 }
 
-impl RunArguments {
-    pub(super) fn new(plan: &Plan) -> Result<Self, Error> {
-        let (Checked::Script(script), Some(base)) = (&plan.target, plan.skill_base()) else {
-            let why = "a command cannot run in an interpreter";
-            return Err(Error::Sandbox(why.into()));
-        };
-        Ok(Self {
-            script: format!("{base}/{}", script.script.path()),
-            source: script.source.to_vec(),
-            args: plan.args.clone(),
-            cwd: plan.directory().unwrap_or(base).to_owned(),
-        })
+/// How a guest ended: the status and the exit code, and what the host adds to its stderr.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Ending {
+    pub(super) status: Status,
+    pub(super) exit_code: i32,
+    pub(super) note: Option<Note>,
+}
+
+/// A line that the host adds to the stderr of a script.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Note {
+    pub(super) text: String,
+    /// Whether a caller who reads the stream gets it. A timeout is not passed on: the outcome has a warning of its own.
+    pub(super) is_passed_on: bool,
+}
+
+impl Ending {
+    fn new(status: Status, exit_code: i32) -> Self {
+        Self {
+            status,
+            exit_code,
+            note: None,
+        }
+    }
+
+    fn with_note(status: Status, exit_code: i32, text: String, is_passed_on: bool) -> Self {
+        let note = Note { text, is_passed_on };
+        Self {
+            note: Some(note),
+            ..Self::new(status, exit_code)
+        }
+    }
+
+    /// The end of a run that the time limit ended.
+    pub(super) fn timed_out(limit: Duration) -> Self {
+        let text = format!("Timeout: stopped after {}", show_duration(limit));
+        Self::with_note(Status::TimedOut, 124, text, false)
+    }
+
+    /// The end of a run whose interpreter failed.
+    pub(super) fn trapped(why: &str) -> Self {
+        let text = format!("Trapped: the interpreter failed: {why}");
+        Self::with_note(Status::Trapped, 134, text, true)
+    }
+
+    /// The end of a run that the caller stopped.
+    pub(super) fn cancelled() -> Self {
+        Self::new(Status::Cancelled, 130)
     }
 }
 
@@ -122,36 +153,26 @@ impl RunArguments {
 pub(super) struct Sandbox {
     store: Store<State>,
     fuel: u64,
-    stderr: Output,
-    teardown: Teardown,
     scratch_budget: Budget,
     disk_budget: Budget,
 }
 
 impl Sandbox {
-    pub(super) fn new(
+    pub(super) fn new<O: StdoutStream + 'static>(
         engine: &Engine,
-        plan: &Plan,
-        protected: &[PathBuf],
-        context: RunContext,
+        job: &Job,
+        handles: &[Handle],
+        io: Io<O>,
         monitor: Arc<Monitor>,
         denials: Arc<Denials>,
     ) -> Result<Self, Error> {
-        let RunContext {
-            stdin,
-            stdout,
-            stderr,
-            teardown,
-            ..
-        } = context;
         let failed = |error: io::Error| Error::Sandbox(plain(&error));
-        let limits = &plan.limits;
+        let limits = &job.limits;
         let scratch_budget = Budget::private(limits.scratch);
         let disk_budget = Budget::shared(limits.disk);
-        let mut files = add_mounts(plan, protected, &disk_budget).map_err(failed)?;
-        if let Some(scratch) = teardown.scratch() {
-            let at = scratch_path(plan).to_owned();
-            let added = files.add_scratch(Arc::clone(scratch), at, scratch_budget.clone());
+        let mut files = add_mounts(job, handles, &disk_budget).map_err(failed)?;
+        if let Some(make) = io.make_scratch {
+            let added = files.add_scratch(make, job.scratch.clone(), scratch_budget.clone());
             added.map_err(failed)?;
         }
         let added = files.add_outside(Arc::clone(&denials));
@@ -160,12 +181,12 @@ impl Sandbox {
         let mut wasi = WasiCtxBuilder::new();
         wasi.allow_blocking_current_thread(true)
             .max_random_size(MAX_RANDOM)
-            .stdout(GuestOutput(stdout))
-            .stderr(GuestOutput(stderr.clone()))
-            .envs(&environment(plan, scratch_path(plan)));
-        match stdin {
-            Some(reader) if plan.input.is_empty() => wasi.stdin(AsyncStdinStream::new(reader)),
-            _ => wasi.stdin(MemoryInputPipe::new(plan.input.clone())),
+            .stdout(io.stdout)
+            .stderr(io.stderr)
+            .envs(&job.environment);
+        match io.stdin {
+            Some(reader) if job.input.is_empty() => wasi.stdin(AsyncStdinStream::new(reader)),
+            _ => wasi.stdin(MemoryInputPipe::new(job.input.clone())),
         };
         let mut table = ResourceTable::new();
         let open_files = limits.open_files as usize;
@@ -192,8 +213,6 @@ impl Sandbox {
         Ok(Self {
             store,
             fuel,
-            stderr,
-            teardown,
             scratch_budget,
             disk_budget,
         })
@@ -204,59 +223,48 @@ impl Sandbox {
         &mut self,
         guest: &InstancePre<State>,
         run: &ComponentExportIndex,
-        call: &RunArguments,
+        job: &Job,
     ) -> wasmtime::Result<u8> {
         let store = &mut self.store;
         let guest = guest.instantiate_async(&mut *store).await?;
         let run =
             guest.get_typed_func::<(&str, &[u8], &[String], &str), (u8,)>(&mut *store, run)?;
         let arguments = (
-            call.script.as_str(),
-            call.source.as_slice(),
-            call.args.as_slice(),
-            call.cwd.as_str(),
+            job.script.as_str(),
+            job.source.as_slice(),
+            job.args.as_slice(),
+            job.directory.as_str(),
         );
         Ok(run.call_async(store, arguments).await?.0)
     }
 
-    /// The status and exit code of a run. If the host ended the script, the reason is added to its stderr.
-    pub(super) fn status_and_code(
-        &self,
-        end: End<wasmtime::Result<u8>>,
-        limits: &Limits,
-    ) -> (Status, i32) {
+    /// How the run ended. If the host ended the script, it also says why.
+    pub(super) fn ending(&self, end: End<wasmtime::Result<u8>>, limits: &JobLimits) -> Ending {
         let error = match end {
-            End::Returned(Ok(code)) => return (Status::Exited, code.into()),
+            End::Returned(Ok(code)) => return Ending::new(Status::Exited, code.into()),
             End::Returned(Err(error)) => error,
-            End::TimedOut => return timed_out(&self.stderr, limits),
-            End::Stopped => return CANCELLED,
+            End::TimedOut => return Ending::timed_out(limits.time),
+            End::Stopped => return Ending::cancelled(),
         };
         if let Some(Exit(code)) = error.downcast_ref() {
-            return (Status::Exited, (*code).into());
+            return Ending::new(Status::Exited, (*code).into());
         }
+        let noted = |status, code, text| Ending::with_note(status, code, text, true);
         match error.downcast_ref::<Trap>() {
             Some(Trap::OutOfFuel) => {
-                self.stderr.note(&format!(
-                    "Out of fuel: the limit is {} ({})",
-                    self.fuel,
-                    Limit::Fuel.key()
-                ));
-                (Status::OutOfFuel, 124)
+                let (limit, key) = (self.fuel, Limit::Fuel.key());
+                let text = format!("Out of fuel: the limit is {limit} ({key})");
+                noted(Status::OutOfFuel, 124, text)
             }
             _ if self.store.data().memory.denied => {
-                let limit = show_bytes(limits.memory);
-                self.stderr.note(&format!(
-                    "Out of memory: the limit is {limit} ({})",
-                    Limit::Memory.key()
-                ));
-                (Status::OutOfMemory, 137)
+                let (limit, key) = (show_bytes(limits.memory), Limit::Memory.key());
+                let text = format!("Out of memory: the limit is {limit} ({key})");
+                noted(Status::OutOfMemory, 137, text)
             }
             trap => {
                 // Without the backtrace of wasm functions, which means nothing to the reader.
                 let why = trap.map_or_else(|| error.root_cause().to_string(), Trap::to_string);
-                self.stderr
-                    .note(&format!("Trapped: the interpreter failed: {why}"));
-                (Status::Trapped, 134)
+                Ending::trapped(&why)
             }
         }
     }
@@ -271,25 +279,25 @@ impl Sandbox {
 
     /// The files that the script created, changed or removed. Without the rest if that takes too long, or if nobody
     /// waits for the outcome any more.
-    pub(super) fn artifacts(&mut self, plan: &Plan) -> Artifacts {
+    pub(super) fn artifacts(&mut self, directories: &Directories) -> Artifacts {
         let state = self.store.data_mut();
         let in_time = in_time();
         let in_time = || in_time() && state.monitor.has_caller();
         let changed = state.files.changed.take();
-        changed.map_or_else(Artifacts::default, |changed| changed.list(plan, &in_time))
+        changed.map_or_else(Artifacts::default, |changed| {
+            changed.list(directories, &in_time)
+        })
     }
 
     /// The limits that the script hit and may not have reported itself, and warnings about them.
-    pub(super) fn limits_hit(
-        &self,
-        end: (Status, i32),
-        limits: &Limits,
-    ) -> (Vec<Limit>, Vec<String>) {
+    pub(super) fn limits_hit(&self, end: &Ending, limits: &JobLimits) -> (Vec<Limit>, Vec<String>) {
         let files = &self.store.data().files;
         let all = [
             (
                 // Not if the script exited with 0: it may have freed memory, or the interpreter collected garbage.
-                self.store.data().memory.denied && end.0 == Status::Exited && end.1 != 0,
+                self.store.data().memory.denied
+                    && end.status == Status::Exited
+                    && end.exit_code != 0,
                 Some(Limit::Memory),
                 format!(
                     "the script hit its memory limit of {} ({})",
@@ -342,78 +350,42 @@ impl Sandbox {
         (hit, warnings)
     }
 
-    /// What is left of the run, in the order in which it must be dropped: freeing the memory and the directory takes
-    /// longer than a caller should wait, and another run may only start when both are done.
-    pub(super) fn into_rest(mut self) -> (Store<State>, Teardown) {
-        self.teardown.set_ended();
-        (self.store, self.teardown)
+    /// What is left of the run. Dropping it frees its memory, which takes longer than a caller should wait.
+    pub(super) fn into_store(self) -> Store<State> {
+        self.store
     }
 }
-
-/// The status of a run that the time limit ended.
-pub(super) fn timed_out(stderr: &Output, limits: &Limits) -> (Status, i32) {
-    let limit = show_duration(limits.time);
-    // Not passed on to a caller who reads the stream: the outcome has a warning of its own.
-    stderr.record(&format!("Timeout: stopped after {limit}"));
-    (Status::TimedOut, 124)
-}
-
-/// The status of a run that the caller stopped.
-pub(super) const CANCELLED: (Status, i32) = (Status::Cancelled, 130);
 
 /// An error that unwinds the guest when it calls `exit`.
 #[derive(Debug, thiserror::Error)]
 #[error("exit {0}")]
 pub(super) struct Exit(pub(super) u8);
 
-/// Makes the mounts of the permit visible to the guest.
-fn add_mounts(plan: &Plan, protected: &[PathBuf], budget: &Budget) -> io::Result<Files> {
-    let mut files = Files::new(plan.limits.open_files);
-    files.knows_sockets = matches!(&plan.target, Checked::Script(script) if script.script.language() == Language::Python);
-    files.changed = plan.list_artifacts.then(ChangedPaths::default);
-    files.skill = plan.skill_base().map(str::to_owned);
-    files.own_paths = match files.knows_sockets {
+/// Makes the mounts of the job visible to the guest.
+fn add_mounts(job: &Job, handles: &[Handle], budget: &Budget) -> io::Result<Files> {
+    let mut files = Files::new(job.limits.open_files);
+    files.knows_sockets = job.is_python;
+    files.changed = job.listed.is_some().then(ChangedPaths::default);
+    files.skill = Some(job.skill.clone());
+    files.own_paths = match job.is_python {
         true => PYTHON_LIBRARY,
         false => JAVASCRIPT_NOWHERE,
     };
-    // Resolving them costs several system calls for each path, and most runs may write nothing.
-    let is_writable = plan.mounts().any(|mount| mount.writable);
-    let protected = is_writable.then(|| Arc::new(ProtectedPaths::of(plan, protected)));
-    for mount in plan.mounts() {
-        // A guest resolves a path in its innermost mount. A mount of a single file inside a directory that is
-        // mounted as a whole would hide its siblings.
-        if plan.mounts().any(|other| shows(other, mount)) {
-            continue;
-        }
-        let Mount {
-            dir,
-            guest,
-            writable,
-            only,
-            ..
-        } = mount;
+    let protected = job.protected.clone().map(Arc::new);
+    for (mount, handle) in job.mounts.iter().zip(handles) {
         // Whether it overlaps a protected path is not known for good: another run may move it.
-        let protected = protected.as_ref().filter(|_| *writable);
+        let protected = protected.as_ref().filter(|_| mount.writable);
         files.add_mount(
-            Arc::clone(dir),
-            guest.clone(),
-            *writable,
-            only.clone(),
+            Arc::clone(&handle.file),
+            mount.guest.clone(),
+            mount.writable,
+            mount.only.clone(),
             budget.clone(),
             protected.cloned(),
         )?;
+        if handle.is_detached {
+            files.set_detached(&mount.host)?;
+        }
     }
     Ok(files)
-}
-
-/// Whether `whole` already contains the single file of `single` at the same path, with the same access.
-fn shows(whole: &Mount, single: &Mount) -> bool {
-    let (Some(_), None) = (&single.only, &whole.only) else {
-        return false;
-    };
-    let below = |outer: &Path, inner: &Path| inner.strip_prefix(outer).map(Path::to_owned).ok();
-    let on_host = below(&whole.host, &single.host);
-    on_host.is_some()
-        && on_host == below(whole.guest.as_ref(), single.guest.as_ref())
-        && (whole.writable || !single.writable)
 }

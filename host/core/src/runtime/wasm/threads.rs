@@ -77,6 +77,7 @@ impl Threads {
     pub(super) fn monitor(&self) -> Arc<Monitor> {
         Arc::new(Monitor {
             thread: stuck::Watched::new(&self.stuck),
+            reach: Mutex::default(),
             began: OnceLock::new(),
             is_unwatched: AtomicBool::new(false),
         })
@@ -138,6 +139,7 @@ impl Threads {
                     return Poll::Pending;
                 }
                 watchdog.signal = None;
+                monitor.stop_remote();
                 timer.as_mut().reset((Instant::now() + GRACE).into());
             }
             let over = timer.as_mut().poll(cx).is_ready();
@@ -197,9 +199,27 @@ fn serve(first: Box<dyn FnOnce() + Send>, idle: &Weak<Mutex<Vec<Sender<Work>>>>)
     }
 }
 
+/// A guest that runs in another process.
+pub(super) trait Remote: Send + Sync {
+    /// Tells it to stop.
+    fn stop(&self);
+    /// Ends the process.
+    fn kill(&self);
+}
+
+/// How the watchdog reaches a guest in another process.
+#[derive(Default)]
+struct Reach {
+    remote: Option<Arc<dyn Remote>>,
+    has_to_stop: bool,
+    /// Whether nobody waits for the outcome, so that the process can be ended at once.
+    has_to_end: bool,
+}
+
 /// The state that a guest's thread shares with the task that waits for it.
 pub(super) struct Monitor {
     thread: stuck::Watched,
+    reach: Mutex<Reach>,
     /// When the guest began.
     began: OnceLock<Instant>,
     /// Whether nobody waits for the outcome any more.
@@ -223,8 +243,44 @@ impl Monitor {
         let is_abandoned = self.thread.abandon();
         if is_abandoned {
             self.is_unwatched.store(true, Ordering::Relaxed);
+            if let Some(remote) = &lock(&self.reach).remote {
+                remote.kill();
+            }
         }
         is_abandoned
+    }
+
+    /// Names the process in which the guest runs from now on, or none. It is stopped or ended at once if the run has to be
+    /// already.
+    pub(super) fn set_remote(&self, remote: Option<Arc<dyn Remote>>) {
+        let mut reach = lock(&self.reach);
+        if let Some(remote) = &remote {
+            match (reach.has_to_end, reach.has_to_stop) {
+                (true, _) => remote.kill(),
+                (_, true) => remote.stop(),
+                _ => {}
+            }
+        }
+        reach.remote = remote;
+    }
+
+    /// Ends the process of a guest whose caller is gone.
+    fn end_remote(&self) {
+        let mut reach = lock(&self.reach);
+        reach.has_to_end = true;
+        if let Some(remote) = &reach.remote {
+            remote.kill();
+        }
+    }
+
+    /// Stops a guest in another process.
+    fn stop_remote(&self) {
+        let mut reach = lock(&self.reach);
+        if !std::mem::replace(&mut reach.has_to_stop, true)
+            && let Some(remote) = &reach.remote
+        {
+            remote.stop();
+        }
     }
 }
 
@@ -276,6 +332,7 @@ impl<T: Send + 'static> Drop for Watchdog<T> {
         if let Some(answer) = self.answer.take()
             && !self.monitor.thread.is_abandoned()
         {
+            self.monitor.end_remote();
             let monitor = Arc::clone(&self.monitor);
             let abandon = move || monitor.abandon();
             abandon_later(&self.runtime, GRACE, answer, abandon);

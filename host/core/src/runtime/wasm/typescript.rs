@@ -7,7 +7,7 @@
 //! the memory and the fuel that the run has left, yields to the run's deadline, can only overflow a stack of
 //! its own, and is discarded after one file.
 
-use super::compiled::{Compiled, Idle};
+use super::compiled::{Compiled, GuestFile, Idle};
 use super::memory::Memory;
 use super::sandbox::SLICE;
 use super::settings;
@@ -16,6 +16,7 @@ use crate::files::show;
 use crate::limits::show_bytes;
 use crate::runtime::RuntimeState;
 use crate::runtime::cache::Cache;
+use std::fs::File;
 use wasmtime::component::{
     Component, ComponentExportIndex, ComponentType, InstancePre, Lift, Linker, Lower,
 };
@@ -78,6 +79,24 @@ impl Transpiler {
             Idle::default(),
             link,
         ))
+    }
+
+    /// In a worker.
+    pub(super) fn in_worker() -> Self {
+        let guest = skillrun_runtimes::typescript();
+        let idle = Idle::default();
+        Self(Compiled::in_worker(guest, settings(STACK), idle, link))
+    }
+
+    /// Loads the compiled file that the host of this worker sent.
+    pub(super) fn load_file(&self, file: File) -> Result<(), Error> {
+        self.0.load_file(file).map(drop)
+    }
+
+    /// The compiled file, for a worker to load; compiles it if necessary. Also returns a warning if it cannot be stored.
+    pub(super) async fn prepare_file(&self) -> Result<(GuestFile, Option<String>), Error> {
+        let (file, prepared) = self.0.prepare_file().await?;
+        Ok((file, prepared.warning))
     }
 
     pub(crate) fn state(&self) -> Result<RuntimeState, Error> {

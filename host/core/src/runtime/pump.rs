@@ -9,7 +9,7 @@ use tokio::net::unix::pipe::{Receiver, Sender};
 const CHUNK: usize = 64 * 1024;
 
 /// Copies output until it ends or the reader is gone; then the script finds the pipe closed.
-pub(super) async fn pump(from: Option<Receiver>, output: &Output) {
+pub(crate) async fn pump(from: Option<Receiver>, output: &Output) {
     let Some(mut from) = from else { return };
     let mut chunk = vec![0; CHUNK];
     while let Ok(count @ 1..) = from.read(&mut chunk).await {
@@ -20,7 +20,7 @@ pub(super) async fn pump(from: Option<Receiver>, output: &Output) {
 }
 
 /// Copies input until it ends or the script closes it.
-pub(super) async fn feed(
+pub(crate) async fn feed(
     to: Option<Sender>,
     bytes: &[u8],
     from: Option<Box<dyn AsyncRead + Send + Sync + Unpin>>,

@@ -1,0 +1,71 @@
+//! Guests in processes of their own, behind a second wall.
+//!
+//! The engine is the first wall: a guest can only call what it imports. If that wall has a hole, the process around it is
+//! the second one: a worker has no files but the handles of its run, no network, no other processes and no privileges
+//! (`skillrun_confine::wall`). A crash of a worker ends its own run and no other.
+//!
+//! The host decides, records and removes; a worker only runs jobs, one after the other. What it sends is treated as the
+//! output of a hostile program: every frame has a limit, no handle is accepted, and nothing that it says is believed beyond
+//! its own run.
+//!
+//! A worker serves one run at a time. Several at once would save a megabyte or two for each, but a crash would end
+//! all of them, and one that hangs in a file call could not be killed.
+
+mod client;
+mod connection;
+mod pool;
+mod run;
+mod server;
+mod wire;
+
+pub(crate) use pool::Pool;
+pub(super) use run::WorkerRun;
+pub use server::serve_if_worker;
+
+use crate::error::Error;
+use skillrun_confine::wall;
+use std::fs::File;
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
+
+/// Where the guests of the wasm tier run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Workers {
+    /// On threads of this process: right for a single run, and where no worker can be confined.
+    #[default]
+    InProcess,
+    /// In processes of their own behind a second wall, one for each run at the same time, and never two tenants in one. They
+    /// are started from this executable, which must call [`serve_if_worker`] first in its `main`. `/proc/self/exe` is that
+    /// of this process. Where no worker can be confined, requests are refused.
+    Processes(PathBuf),
+}
+
+impl Workers {
+    /// Processes started from `program` if they can be confined on this machine and can use these directories, or else threads
+    /// of this process. The layers in an outcome say which. As root, a worker can use a directory only if its file system
+    /// supports id-mapped mounts. Starts a process, so it blocks for a millisecond.
+    pub fn if_confined<P: AsRef<Path>>(
+        program: impl Into<PathBuf>,
+        directories: impl IntoIterator<Item = P>,
+    ) -> Self {
+        let is_root = rustix::process::geteuid().is_root();
+        let is_usable = |directory: P| match File::open(directory) {
+            Ok(directory) => wall::detached(directory.as_fd(), true).is_ok(),
+            // Whoever needs it reports that.
+            Err(_) => true,
+        };
+        let mut directories = directories.into_iter();
+        match Self::probe().is_ok() && (!is_root || directories.all(is_usable)) {
+            true => Self::Processes(program.into()),
+            false => Self::InProcess,
+        }
+    }
+
+    /// Why no worker can be confined on this machine. Starts a process, so it blocks for a millisecond.
+    pub fn probe() -> Result<(), Error> {
+        wall::probe().map_err(|error| Error::Sandbox(error.to_string()))
+    }
+}
+
+/// The name by which the executable of a worker is started.
+const NAME: &str = "skillrun-worker";
