@@ -49,7 +49,7 @@ pub(super) const BY_ROOT: [(&str, Ending); 1] = [(
 )];
 
 /// The same for those whose script is in Python.
-pub(super) const BY_PYTHON: [(&str, Ending); 4] = [
+pub(super) const BY_PYTHON: [(&str, Ending); 5] = [
     (
         "landlock_rules_are_made_only_where_a_control_group_counts_them",
         landlock_rules,
@@ -57,6 +57,10 @@ pub(super) const BY_PYTHON: [(&str, Ending); 4] = [
     (
         "a_program_that_watches_too_many_files_is_ended",
         epoll_watches,
+    ),
+    (
+        "a_program_that_hides_what_it_has_open_is_ended",
+        hidden_handles,
     ),
     (
         "attributes_of_files_are_set_only_where_a_control_group_counts_them",
@@ -167,14 +171,49 @@ fn epoll_watches(variant: Variant) -> Result<(), String> {
     })
 }
 
+/// Starts a program whose executable nobody may read.
+const HIDDEN_HANDLES: &str = r#"
+import os
+path = os.path.join(os.environ["TMPDIR"], "unreadable")
+file = os.open(path, os.O_WRONLY | os.O_CREAT, 0o111)
+os.write(file, open("/usr/bin/sleep", "rb").read())
+os.close(file)
+print("starts", flush=True)
+print("ended:", os.spawnv(os.P_WAIT, path, [path, "1"]), flush=True)
+"#;
+
+/// The kernel hides what such a program has open from everyone but root. Where it may write, it may have written anything.
+fn hidden_handles(variant: Variant) -> Result<(), String> {
+    counted_in(variant, "counted, read-only", HIDDEN_HANDLES, |_| {
+        match (variant.who, variant.backend) {
+            (Who::Root, _) => "starts\nended: 0\nended: Exited(0)\n",
+            (_, Backend::Landlock) => "starts\nended: Disk\n",
+            _ => {
+                "starts\nunable: cannot watch the program: one of its processes hides what it has open, as an executable does \
+                 that nobody may read\n"
+            }
+        }
+    })
+}
+
 /// Compares what a script prints, which depends on whether a control group counts its memory.
 fn counted(
     variant: Variant,
     script: &str,
     wanted: impl Fn(bool) -> &'static str,
 ) -> Result<(), String> {
+    counted_in(variant, "counted", script, wanted)
+}
+
+/// The same in a host with this role.
+fn counted_in(
+    variant: Variant,
+    role: &str,
+    script: &str,
+    wanted: impl Fn(bool) -> &'static str,
+) -> Result<(), String> {
     let env = NativeEnv::new(variant);
-    let mut host = env.host("counted");
+    let mut host = env.host(role);
     let output = host.args([PYTHON, "-c", script]).output().unwrap();
     let is_counted = output.stdout.starts_with(b"counted: true");
     let wanted = format!("counted: {is_counted}\n{}", wanted(is_counted));

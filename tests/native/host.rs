@@ -73,7 +73,8 @@ pub(crate) fn main(role: &str) -> ExitCode {
             "protected, moved" => host.moved(command).await,
             "replaced" => host.replaced(command).await,
             "attributes" => host.attributes(command).await,
-            "counted" => host.counted(command).await,
+            "counted" => host.counted(command, true).await,
+            "counted, read-only" => host.counted(command, false).await,
             "vanished" => host.vanished(command).await,
             "late" => host.late(command, "").await,
             "script" => host.script(command).await,
@@ -417,8 +418,12 @@ impl Host {
     }
 
     /// Runs a script, and prints whether a control group counts its memory.
-    async fn counted(&self, command: Vec<OsString>) {
-        let mut running = self.start(command, "# limits: files=256", self.mark(), "scratch");
+    async fn counted(&self, command: Vec<OsString>, writable: bool) {
+        let mut job = self.job(command, "# limits: files=256", self.mark(), "scratch");
+        job.mounts
+            .iter_mut()
+            .for_each(|mount| mount.writable &= writable);
+        let mut running = self.confinement.start(job).unwrap();
         drop(running.stdin.take());
         let (stdout, stderr) = (running.stdout.take(), running.stderr.take());
         let (stdout, stderr) = tokio::join!(collect(stdout), collect(stderr));

@@ -173,6 +173,17 @@ fn handle_tables(process: i32) -> Vec<String> {
     distinct.into_iter().map(path).collect()
 }
 
+/// Whether a process does not show its handles, so that nobody can count what it has open. A program hides them if its
+/// executable cannot be read. `init` is a process of ours.
+pub(crate) fn hides_handles(tree: &Tree, init: Option<i32>) -> bool {
+    let mut others = tree.ids().filter(|id| Some(*id) != init);
+    others.any(|id| {
+        let handles = fs::read_dir(format!("/proc/{id}/fd"));
+        let is_denied = |error: io::Error| error.kind() == io::ErrorKind::PermissionDenied;
+        handles.err().is_some_and(is_denied) && has_memory(id)
+    })
+}
+
 /// The number of files that these processes watch by epoll, or a number above `most`. A handle that several processes have
 /// counts for each.
 pub(crate) fn epoll_watches(tree: &Tree, most: u64) -> u64 {

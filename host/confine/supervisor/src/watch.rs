@@ -62,6 +62,8 @@ pub(crate) enum EndReason {
     Probed,
     /// It watches too many files by epoll.
     EpollWatches,
+    /// One of its processes does not show what it has open.
+    HiddenHandles,
     /// `/proc` does not show what has to be sampled.
     NotVisible(&'static str),
 }
@@ -432,6 +434,11 @@ impl<'a> Watch<'a> {
                 return Some(EndReason::Disk);
             }
         }
+        // The init process changes its user, and hides from us. Before the program is executed, it is the only one.
+        let init = (self.plan.backend == Backend::Namespaces).then_some(self.pid);
+        if !is_counted && self.began.is_some() && tree::hides_handles(&tree, init) {
+            return Some(EndReason::HiddenHandles);
+        }
         None
     }
 
@@ -540,6 +547,9 @@ pub(crate) fn stopped_by(
         EndReason::EpollWatches => lost(&format!(
             "it watches more than {MAX_EPOLL_WATCHES} files by epoll, which other programs of the user need, too"
         )),
+        EndReason::HiddenHandles => lost(
+            "one of its processes hides what it has open, as an executable does that nobody may read",
+        ),
         EndReason::NotVisible(what) => lost(what),
         EndReason::Ended if !libc::WIFSIGNALED(status) => {
             Ok(Stopped::Exited(libc::WEXITSTATUS(status)))
