@@ -188,7 +188,7 @@ fn lost(why: &str, time: Duration) -> Finished {
     without_end(Ending::trapped(why), time)
 }
 
-/// The end of a run of which the worker has told nothing.
+/// The end of a run that the worker did not report.
 fn without_end(ending: Ending, time: Duration) -> Finished {
     Finished {
         ending,

@@ -35,7 +35,7 @@ pub(super) const CLOSED: u8 = b'c';
 pub(super) const SCRATCH: u8 = b't';
 /// From a worker: it is ready. The payload is a list of layers that confine it.
 pub(super) const READY: u8 = b'y';
-/// From a worker: why it cannot do what it was told.
+/// From a worker: why a job or a guest failed.
 pub(super) const FAILED: u8 = b'f';
 /// From a worker: output.
 pub(super) const STDOUT: u8 = b'o';
