@@ -50,13 +50,15 @@ impl<F: Future> Future for Deadline<F> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         // A guest has its thread for itself, so this is its CPU time. Reading it takes a system call.
         let began = *self.began.get_or_insert_with(thread_time);
+        // A dropped sender means the same as a sent signal. The clock is read after that: at the deadline the signal is sent,
+        // too, and the run has timed out even if this thread was not scheduled between the two.
+        let is_stopped = Pin::new(&mut self.signal).poll(cx).is_ready();
         let now = Instant::now();
         self.priority
             .update(now, || thread_time().saturating_sub(began));
         let end = if now >= self.at {
             End::TimedOut
-        } else if Pin::new(&mut self.signal).poll(cx).is_ready() {
-            // A dropped sender means the same as a sent signal.
+        } else if is_stopped {
             End::Stopped
         } else {
             match self.work.as_mut().poll(cx) {
