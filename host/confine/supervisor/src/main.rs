@@ -27,6 +27,7 @@ mod lockdown;
 mod namespaces;
 #[cfg(target_os = "linux")]
 mod pipe;
+mod polled;
 #[cfg(target_os = "linux")]
 mod protected;
 #[cfg(target_os = "linux")]

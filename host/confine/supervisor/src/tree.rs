@@ -128,12 +128,13 @@ fn exact_pages(process: i32, shared: bool) -> u64 {
 
 /// Bytes that the kernel may buffer for these processes in sockets and pipes. The kernel does not
 /// report how much it does buffer, so each counts with its capacity; a program without a control
-/// group cannot create larger ones.
+/// group cannot create larger ones. Files that only a blocked call keeps open, `hidden` in number, count as
+/// sockets.
 ///
 /// If the program has its own network namespace, `init` is a process in it, and the kernel reports
 /// the number of all sockets. Otherwise a socket that is being passed to another process is not
 /// visible; the kernel allows a user as many of these as a process may have open.
-pub(crate) fn buffers(tree: &Tree, init: Option<i32>) -> u64 {
+pub(crate) fn buffers(tree: &Tree, init: Option<i32>, hidden: u64) -> u64 {
     let (mut sockets, mut pipes) = (HashSet::new(), HashSet::new());
     for table in tree.ids().flat_map(handle_tables) {
         let Ok(handles) = fs::read_dir(format!("{table}/fd")) else {
@@ -150,7 +151,7 @@ pub(crate) fn buffers(tree: &Tree, init: Option<i32>) -> u64 {
         }
     }
     let all = init.and_then(socket_count).unwrap_or(0);
-    let sockets = all.max(sockets.len() as u64);
+    let sockets = all.max(sockets.len() as u64) + hidden;
     sockets * (send_buffer() + SOCKET_OVERSHOOT) + pipes.len() as u64 * PIPE_BYTES
 }
 

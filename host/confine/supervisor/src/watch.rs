@@ -6,6 +6,7 @@ use crate::error::{ConfineError, Step as _};
 use crate::inotify::CreationEvents;
 use crate::lockdown;
 use crate::pipe::{Listener, Message};
+use crate::polled;
 use crate::protected::ProtectedPaths;
 use crate::script::{self, OpenHandler};
 use crate::supervisor::Supervisor;
@@ -394,7 +395,8 @@ impl<'a> Watch<'a> {
                 return Some(EndReason::Memory);
             }
             let own_network = self.plan.backend == Backend::Namespaces && !self.plan.network;
-            let buffers = tree::buffers(&tree, own_network.then_some(self.pid));
+            let hidden = polled::handles(&tree, limits.open_files);
+            let buffers = tree::buffers(&tree, own_network.then_some(self.pid), hidden);
             if memory + buffers > limits.memory {
                 self.peak = self.peak.max(memory + buffers);
                 return Some(EndReason::Memory);
