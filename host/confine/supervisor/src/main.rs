@@ -27,6 +27,7 @@ mod lockdown;
 mod namespaces;
 #[cfg(target_os = "linux")]
 mod pipe;
+#[cfg(target_os = "linux")]
 mod polled;
 #[cfg(target_os = "linux")]
 mod protected;
