@@ -1,5 +1,6 @@
 //! Skills that are links on the search path: no script can replace the target of such a link.
 
+use crate::containment::meanwhile;
 use crate::env::TestEnv;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -8,6 +9,8 @@ tests! {
     a_link_on_the_way_to_a_linked_skill_is_protected,
     the_missing_target_of_a_linked_skill_is_protected,
     a_linked_skill_is_protected_when_the_run_is_started_elsewhere,
+    a_link_that_vanishes_leaves_the_skills_of_a_workspace_protected,
+    nothing_before_a_parent_directory_in_a_link_is_replaced,
     a_workspace_inside_another_skill_is_read_only,
     a_workspace_with_scripts_of_the_skill_is_refused,
 }
@@ -101,6 +104,77 @@ fn a_linked_skill_is_protected_when_the_run_is_started_elsewhere() {
         "{}",
         end.stderr
     );
+}
+
+/// Another run may have made the link: its supervisor removes it, and this run began while it was there.
+fn a_link_that_vanishes_leaves_the_skills_of_a_workspace_protected() {
+    let env = TestEnv::with_script(
+        "import errno, os, sys\nprint('ready', flush=True)\nsys.stdin.readline()\n\
+         for path in ('.claude/skills/evil', 'x/skills/evil', '.claude/free', 'x/free'):\n\
+         \x20   try:\n\
+         \x20       os.makedirs(path)\n\
+         \x20       print(path, 'done')\n\
+         \x20   except OSError as error:\n\
+         \x20       print(path, errno.errorcode[error.errno])\n",
+    );
+    fs::create_dir_all(env.path("w/x")).unwrap();
+    symlink("x", env.path("w/.claude")).unwrap();
+    let end = meanwhile(&env, &["-w", "w"], || {
+        fs::remove_file(env.path("w/.claude")).unwrap();
+    });
+    assert_eq!(
+        end.stdout,
+        ".claude/skills/evil EPERM\nx/skills/evil EPERM\n.claude/free done\nx/free done\n",
+        "{}",
+        end.stderr
+    );
+    assert!(!env.path("w/.claude/skills").exists());
+}
+
+/// `.claude` leads to `y` through `x/..`: a link in the place of `x` would make it lead elsewhere.
+fn nothing_before_a_parent_directory_in_a_link_is_replaced() {
+    let env = env();
+    for (target, python, bash) in [
+        (
+            "x/../y",
+            "x EPERM\nfree done\n",
+            "goes through `{root}/w/x/..`, and the script could replace `{root}/w/x` by a link",
+        ),
+        ("y", "x done\nfree done\n", ""),
+    ] {
+        for exists in [false, true] {
+            let workspace = env.path("w");
+            let _ = fs::remove_dir_all(&workspace);
+            fs::create_dir(&workspace).unwrap();
+            symlink(target, workspace.join(".claude")).unwrap();
+            if exists {
+                fs::create_dir(workspace.join("x")).unwrap();
+            }
+            let end = env.end(&["run", "./skill", "main.sh", "-w", "w", "--", "free"]);
+            assert!(end.stderr.contains(bash), "{target}: {}", end.stderr);
+            let code = if bash.is_empty() { 0 } else { 126 };
+            assert_eq!(end.code, code, "{target}: {}", end.stderr);
+            let _ = fs::remove_dir(workspace.join("free"));
+            // A new directory is no link: only what exists cannot be replaced.
+            let python = match exists {
+                true => python,
+                false => "x done\nfree done\n",
+            };
+            let end = env.run(&["-w", "w", "--", "x", "free"]);
+            assert_eq!(end.stdout, python, "{target}: {}", end.stderr);
+        }
+    }
+    let link = "import errno, os\ntry:\n    os.symlink('sub', 'x')\n\
+                except OSError as error:\n    print(errno.errorcode[error.errno])\n";
+    env.write("skill/scripts/link.py", link);
+    for (target, printed) in [("x/../y", "EPERM\n"), ("y", "")] {
+        let workspace = env.path("v");
+        let _ = fs::remove_dir_all(&workspace);
+        fs::create_dir(&workspace).unwrap();
+        symlink(target, workspace.join(".claude")).unwrap();
+        let end = env.end(&["run", "./skill", "link.py", "-w", "v"]);
+        assert_eq!(end.stdout, printed, "{target}: {}", end.stderr);
+    }
 }
 
 fn a_workspace_inside_another_skill_is_read_only() {

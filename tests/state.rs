@@ -2,6 +2,7 @@
 
 use crate::env::TestEnv;
 use crate::folder::needs;
+use crate::native::without_namespaces;
 use libtest_mimic::Trial;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
@@ -18,6 +19,7 @@ mod listed {
 
     tests! {
         a_script_that_may_read_the_log_cannot_block_its_writers,
+        a_script_of_root_that_may_read_the_lock_is_refused_without_namespaces,
         concurrent_runs_create_nothing_in_a_home_without_our_directories,
     }
 }
@@ -70,6 +72,37 @@ fn a_script_that_may_read_the_log_cannot_block_its_writers() {
     kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
     assert_eq!(env.end_of_child(child).code, 130);
     env.check_left_behind().unwrap();
+}
+
+/// The private user of a host that is root may open every file that it is granted, and so hold the lock.
+fn a_script_of_root_that_may_read_the_lock_is_refused_without_namespaces() {
+    let env = TestEnv::new();
+    env.write("skill/SKILL.md", crate::env::SKILL_MD);
+    env.write("skill/scripts/main.sh", "echo ran\n");
+    fs::create_dir_all(env.path("other")).unwrap();
+    let run = |path: &str| {
+        let grant = format!("read:{}", env.path(path).display());
+        let words = ["run", "./skill", "main.sh", "--allow", &grant];
+        env.end_of(&mut without_namespaces(&env, &words))
+    };
+    let allowed = run("other");
+    assert_eq!(
+        (allowed.stdout.as_str(), allowed.code),
+        ("ran\n", 0),
+        "{}",
+        allowed.stderr
+    );
+    let why = "refused: `scripts/main.sh` cannot be confined here: `{root}/state/skillrun/audit.lock` is inside a \
+               directory that the script may read, and without namespaces a script started by root could lock the \
+               audit log\nhint: use a separate directory as the workspace\n";
+    for path in ["state/skillrun", "state/skillrun/audit.lock"] {
+        let end = run(path);
+        assert_eq!(
+            (end.stdout.as_str(), end.stderr.as_str(), end.code),
+            ("", why, 126),
+            "{path}"
+        );
+    }
 }
 
 const WAITS: [&str; 7] = [

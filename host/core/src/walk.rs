@@ -232,33 +232,67 @@ pub fn self_and_parents(folder: impl AsFd) -> io::Result<Vec<Ownership>> {
 
 /// The real path of a file that may not exist yet, even behind dangling links.
 pub fn real(path: &Path) -> PathBuf {
-    real_with_links(path, &mut Vec::new())
+    Route::of(path).real
 }
 
-/// Like [`real`], but also adds the real path of each link on the way to `links`.
-pub(crate) fn real_with_links(path: &Path, links: &mut Vec<PathBuf>) -> PathBuf {
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let mut rest: Vec<OsString> = names(&path).collect();
-    let (mut real, mut followed) = (PathBuf::from("/"), 0);
-    while let Some(name) = rest.pop() {
-        if name == ".." {
-            real.pop();
-            continue;
-        }
-        real.push(&name);
-        if followed < MAX_LINKS
-            && let Ok(target) = real.read_link()
-        {
-            followed += 1;
-            links.push(real.clone());
-            match target.is_absolute() {
-                true => real = PathBuf::from("/"),
-                false => drop(real.pop()),
+/// Where a path leads, and what decides that.
+#[derive(Debug, Default)]
+pub(crate) struct Route {
+    /// The real path.
+    pub(crate) real: PathBuf,
+    /// The real path of each link on the way.
+    pub(crate) links: Vec<PathBuf>,
+    /// Where the path would lead if one of the links were a directory instead.
+    pub(crate) without_links: Vec<PathBuf>,
+    /// What `..` follows in a link on the way: if that became a link itself, `..` would lead elsewhere.
+    pub(crate) before_parents: Vec<PathBuf>,
+}
+
+impl Route {
+    /// The route of a path that may not exist, even behind dangling links.
+    pub(crate) fn of(path: &Path) -> Self {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let mut rest: Vec<OsString> = names(&path).collect();
+        let mut route = Self {
+            real: PathBuf::from("/"),
+            ..Self::default()
+        };
+        while let Some(name) = rest.pop() {
+            if name == ".." {
+                // Without a link, the caller wrote it: as a rule, it begins at the current directory.
+                if !route.links.is_empty() {
+                    route.before_parents.push(route.real.clone());
+                }
+                route.real.pop();
+                continue;
             }
-            rest.extend(names(&target));
+            route.real.push(&name);
+            if route.links.len() < MAX_LINKS
+                && let Ok(target) = route.real.read_link()
+            {
+                route.links.push(route.real.clone());
+                route.without_links.push(lexically(&route.real, &rest));
+                match target.is_absolute() {
+                    true => route.real = PathBuf::from("/"),
+                    false => drop(route.real.pop()),
+                }
+                rest.extend(names(&target));
+            }
+        }
+        route
+    }
+}
+
+/// The path to which `rest`, in reverse order, leads from the directory `start` if nothing on the way is a link.
+fn lexically(start: &Path, rest: &[OsString]) -> PathBuf {
+    let mut path = start.to_owned();
+    for name in rest.iter().rev() {
+        match name == ".." {
+            true => drop(path.pop()),
+            false => path.push(name),
         }
     }
-    real
+    path
 }
 
 /// Opens the directory that all names but the last lead to, if none of them is a link. `names` are in reverse order.

@@ -5,9 +5,9 @@
 use crate::ownership::{Ownership, other_writer_than};
 use rustix::process::geteuid;
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 const EXTENSION: &str = "jsonl";
@@ -27,6 +27,12 @@ pub(super) fn lock_of(log: &Path) -> PathBuf {
         Some(extension) if extension == EXTENSION => log.with_extension("lock"),
         _ => with_suffix(log, OsStr::new(".audit-lock")),
     }
+}
+
+/// Whether one of the files of a log is its lock.
+pub(crate) fn is_lock(file: &Path) -> bool {
+    file.extension()
+        .is_some_and(|extension| extension == "lock" || extension == "audit-lock")
 }
 
 /// The path of a part whose first line has the number `first`; `attempt` counts the names that were
@@ -115,8 +121,18 @@ pub(super) fn open_head(path: &Path) -> io::Result<File> {
 pub(super) fn open_lock(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true);
-    open_own(&mut options, path, 0o200).map_err(|error| with_name("lock", path, error))
+    let opened = open_own(&mut options, path, LOCK_MODE).and_then(|file| {
+        // Another program may have created or copied it.
+        if file.metadata()?.mode() & 0o777 != LOCK_MODE {
+            file.set_permissions(Permissions::from_mode(LOCK_MODE))?;
+        }
+        Ok(file)
+    });
+    opened.map_err(|error| with_name("lock", path, error))
 }
+
+/// The lock can be written, and not read.
+const LOCK_MODE: u32 = 0o200;
 
 /// Adds the name of a file next to the log to an error.
 fn with_name(what: &str, path: &Path, error: io::Error) -> io::Error {

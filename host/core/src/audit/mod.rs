@@ -23,6 +23,7 @@ mod writer;
 
 pub use chain::{LineHash, LineHashError};
 pub(crate) use event::{Answered, Event, RunInfo};
+pub(crate) use files::is_lock;
 pub use query::{AuditFilter, AuditTime, AuditTimeError};
 pub use read::{AuditFiles, AuditLine};
 pub use report::{AuditFinding, AuditFindingKind, Verification, VerifiedFile};

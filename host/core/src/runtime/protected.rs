@@ -8,10 +8,15 @@
 //!
 //! A protected path need not exist. The script may then create its parent directories, for other files,
 //! but not the path itself. Nor may it replace one of the parents by a link or another directory.
+//!
+//! A link on the way to a protected path may be gone a moment later: another run created it, and its supervisor moves it
+//! aside. So both paths are protected, the one behind the link and the one that begins at its own name. Resolving the
+//! paths again at each change was rejected: that costs system calls for every one of them, and a link could still
+//! appear and vanish in between.
 
 use crate::plan::{Mount, Plan};
 use crate::runtime::raw_paths;
-use crate::walk::real_with_links;
+use crate::walk::Route;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -23,6 +28,12 @@ pub(crate) struct ProtectedPaths {
     /// Links on the way to a protected path: replacing one would make it lead elsewhere.
     #[serde(with = "raw_paths::many")]
     links: Vec<PathBuf>,
+    /// What is followed by `..` on the way to a protected path: a link in its place would make the path lead elsewhere.
+    #[serde(with = "raw_paths::many")]
+    before_parents: Vec<PathBuf>,
+    /// Paths that would be protected ones if a link on the way were a directory.
+    #[serde(with = "raw_paths::many")]
+    behind_links: Vec<PathBuf>,
     /// Writable directories inside protected ones: a workspace inside the skill, and a skill that was granted
     /// for writing inside a protected directory of skills.
     #[serde(with = "raw_paths::many")]
@@ -35,17 +46,29 @@ impl ProtectedPaths {
         paths: impl IntoIterator<Item = PathBuf>,
         except: impl IntoIterator<Item = PathBuf>,
     ) -> Self {
-        let mut links = Vec::new();
-        let paths = paths.into_iter();
-        let paths = paths
-            .map(|path| real_with_links(&path, &mut links))
-            .collect();
-        let except = except.into_iter().collect();
-        Self {
-            paths,
-            links,
-            except,
+        let mut all = Self {
+            except: except.into_iter().collect(),
+            ..Self::default()
+        };
+        for path in paths {
+            let route = Route::of(&path);
+            // A parent directory of a link is protected with the link.
+            let leads_to_link = |path: &PathBuf| {
+                route
+                    .links
+                    .iter()
+                    .any(|link| link.starts_with(path) && link != path)
+            };
+            let before_parents = route
+                .before_parents
+                .iter()
+                .filter(|path| !leads_to_link(path));
+            all.before_parents.extend(before_parents.cloned());
+            all.paths.push(route.real);
+            all.links.extend(route.links);
+            all.behind_links.extend(route.without_links);
         }
+        all
     }
 
     /// What is protected in one run: `paths`, the skill directories of its tenant, and the skill itself unless it may be
@@ -66,9 +89,8 @@ impl ProtectedPaths {
 
     /// Whether `path`, fully resolved, must not be written.
     pub(crate) fn covers(&self, path: &Path) -> bool {
-        self.paths
-            .iter()
-            .any(|protected| path.starts_with(protected) && !self.is_excepted(protected, path))
+        let mut all = self.paths.iter().chain(&self.behind_links);
+        all.any(|protected| path.starts_with(protected) && !self.is_excepted(protected, path))
     }
 
     fn is_excepted(&self, protected: &Path, path: &Path) -> bool {
@@ -90,10 +112,18 @@ impl ProtectedPaths {
         links.filter(move |link| link.starts_with(directory))
     }
 
-    /// Whether `path` is or contains a protected path, or a link to one: moving, removing or replacing `path` would
-    /// affect that too.
+    /// A directory or a missing one inside `directory` that must not become a link, because `..` follows it on the way to a
+    /// protected path.
+    pub(crate) fn before_parent_in(&self, directory: &Path) -> Option<&Path> {
+        let mut all = self.before_parents.iter().map(PathBuf::as_path);
+        all.find(|path| *path != directory && path.starts_with(directory))
+    }
+
+    /// Whether `path` is or contains a protected path, or something that decides where one leads: moving, removing or
+    /// replacing `path` would affect that too.
     pub(crate) fn any_inside(&self, path: &Path) -> bool {
-        let mut all = self.paths.iter().chain(&self.links);
+        let links = self.links.iter().chain(&self.before_parents);
+        let mut all = self.paths.iter().chain(&self.behind_links).chain(links);
         all.any(|protected| protected.starts_with(path))
     }
 }
@@ -141,5 +171,46 @@ mod tests {
         assert!(protected.any_inside(&top.join("elsewhere")));
         assert!(protected.covers(&top.join("elsewhere/skillrun/x")));
         assert!(!protected.any_inside(&top.join("other")));
+    }
+
+    #[test]
+    fn a_path_stays_protected_when_a_link_on_the_way_vanishes() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        std::os::unix::fs::symlink("x", top.join(".claude")).unwrap();
+        std::os::unix::fs::symlink("../y", top.join("x")).unwrap();
+        let protected = ProtectedPaths::new([top.join(".claude/skills")], None);
+        for (path, covered) in [
+            (".claude/skills/evil", true),
+            ("x/skills/evil", true),
+            ("../y/skills/evil", true),
+            (".claude/other", false),
+            ("x/other", false),
+        ] {
+            let path = match path.strip_prefix("../") {
+                Some(outer) => top.parent().unwrap().join(outer),
+                None => top.join(path),
+            };
+            assert_eq!(protected.covers(&path), covered, "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn what_a_parent_directory_is_taken_of_is_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        std::os::unix::fs::symlink("x/../y", top.join(".claude")).unwrap();
+        std::fs::create_dir(top.join("a")).unwrap();
+        std::os::unix::fs::symlink("../b", top.join("a/skills")).unwrap();
+        let protected =
+            ProtectedPaths::new([top.join(".claude/skills"), top.join("a/skills")], None);
+        assert!(protected.any_inside(&top.join("x")));
+        assert!(!protected.covers(&top.join("x/file")));
+        assert!(protected.any_inside(&top.join("y")));
+        assert_eq!(
+            protected.before_parent_in(&top),
+            Some(top.join("x").as_path())
+        );
+        assert_eq!(protected.before_parent_in(&top.join("a")), None);
     }
 }

@@ -6,6 +6,7 @@ use crate::plan::{Checked, Mount, Plan};
 use crate::runtime::protected::ProtectedPaths;
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 use skillrun_confine::{Backend, MountKind};
+use std::collections::HashSet;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -19,6 +20,8 @@ pub(super) struct MountPlan<'a> {
     databases: Vec<PathBuf>,
     /// A writable mount that is one of them.
     exposed: Option<PathBuf>,
+    /// What a script could replace by a link, so that a protected path leads elsewhere.
+    redirecting: Option<PathBuf>,
 }
 
 struct PlannedMount<'a> {
@@ -66,6 +69,7 @@ impl<'a> MountPlan<'a> {
             protected: Vec::new(),
             databases: directories,
             exposed: None,
+            redirecting: None,
         };
         for mount in plan.mounts() {
             let path = match &mount.only {
@@ -81,6 +85,8 @@ impl<'a> MountPlan<'a> {
             });
             if writable && mount.only.is_none() {
                 mounts.protect(mount, &protected);
+                let redirecting = protected.before_parent_in(&mount.host);
+                mounts.redirecting = mounts.redirecting.or(redirecting.map(Path::to_owned));
                 if mounts.databases.contains(&mount.host) {
                     mounts.exposed = Some(mount.host.clone());
                 }
@@ -90,20 +96,18 @@ impl<'a> MountPlan<'a> {
     }
 
     fn protect(&mut self, mount: &Mount, protected: &ProtectedPaths) {
-        let inside: Vec<&Path> = protected.paths_in(&mount.host).collect();
-        for path in inside
-            .iter()
-            .copied()
-            .chain(protected.links_in(&mount.host))
-        {
+        // There may be as many as a stranger's repository has links.
+        let inside: HashSet<&Path> = protected.paths_in(&mount.host).collect();
+        let mut known: HashSet<PathBuf> = self.protected.iter().map(|one| one.at.clone()).collect();
+        let paths = protected.paths_in(&mount.host);
+        for path in paths.chain(protected.links_in(&mount.host)) {
             // Anything inside a protected path is protected with it.
-            let around = |other: &&Path| *other != path && path.starts_with(other);
+            let mut around = path.ancestors().skip(1);
             let Ok(below) = path.strip_prefix(&mount.host) else {
                 continue;
             };
             let at = Path::new(&mount.guest).join(below);
-            let known = self.protected.iter().any(|known| known.at == at);
-            if !known && !inside.iter().any(around) {
+            if !around.any(|other| inside.contains(other)) && known.insert(at.clone()) {
                 self.protected.push(Protected {
                     path: path.to_owned(),
                     at,
@@ -134,6 +138,14 @@ impl<'a> MountPlan<'a> {
                 show(&directory.display().to_string())
             ));
         }
+        // A mount over it would keep the script from writing below it, too.
+        if let Some(path) = &self.redirecting {
+            return Some(format!(
+                "the path of a protected file or directory goes through `{}/..`, and the script could replace `{0}` by a \
+                 link to somewhere else",
+                show(&path.display().to_string())
+            ));
+        }
         if backend == Backend::Namespaces {
             return None;
         }
@@ -142,6 +154,23 @@ impl<'a> MountPlan<'a> {
             return Some("virtual paths need namespaces".into());
         }
         let log: Vec<PathBuf> = log.iter().map(|file| crate::walk::real(file)).collect();
+        // The private user of a host that is root may open any file that it is granted, whatever its mode. Whoever can open
+        // the lock of the log can hold it.
+        let holds = |mount: &Mount| {
+            let path = mount.only.as_ref();
+            let path = path.map_or(mount.host.clone(), |name| mount.host.join(name));
+            let mut locks = log.iter().filter(|file| crate::audit::is_lock(file));
+            locks.find(move |file| file.starts_with(&path))
+        };
+        if rustix::process::geteuid().is_root()
+            && let Some(file) = plan.mounts().find_map(holds)
+        {
+            return Some(format!(
+                "`{}` is inside a directory that the script may read, and without namespaces a script started by root \
+                 could lock the audit log",
+                show(&file.display().to_string())
+            ));
+        }
         let first = self.protected.iter().find(|protected| {
             protected.exists
                 || log.iter().any(|file| file.starts_with(&protected.path))
