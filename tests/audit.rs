@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 tests! {
     a_run_leaves_a_started_and_a_finished_line_with_every_field,
     a_refusal_is_recorded_with_its_reason,
+    a_refused_workspace_is_recorded_by_every_command,
     arguments_are_recorded_up_to_256_characters,
     a_timeout_is_recorded_as_a_warning,
     grants_are_recorded,
@@ -104,6 +105,26 @@ fn a_run_leaves_a_started_and_a_finished_line_with_every_field() {
     // RFC 3339 in UTC: 2026-01-31T12:00:00…Z
     let time = finished["time"].as_str().unwrap();
     assert!(time.ends_with('Z') && time.as_bytes()[10] == b'T', "{time}");
+}
+
+/// The directory of the log is one of ours, so no workspace may be in it.
+fn a_refused_workspace_is_recorded_by_every_command() {
+    let env = TestEnv::with_script(RUNS);
+    env.run(&[]);
+    std::fs::create_dir(env.path("state/skillrun/sub")).unwrap();
+    let commands: [&[&str]; 3] = [
+        &["run", "./skill", "main.py"],
+        &["load", "./skill", "-y"],
+        &["expand", "--skill", "./skill"],
+    ];
+    for (words, command) in commands.into_iter().zip(["run", "load", "expand"]) {
+        let before = env.audit().len();
+        let end = env.end(&[words, &["-w", "state/skillrun/sub"]].concat());
+        assert_eq!(end.code, 126, "{command}: {}", end.stderr);
+        let lines = env.audit();
+        assert_eq!(lines.len(), before + 1, "{command}");
+        assert_eq!(lines[before]["event"], "refused", "{command}");
+    }
 }
 
 fn a_refusal_is_recorded_with_its_reason() {

@@ -46,6 +46,11 @@ fn step(root: &Path, words: &[&str]) -> Result<(), String> {
             let bytes: usize = bytes.parse().map_err(|_| "not a number of bytes")?;
             fs::write(fresh(root, path)?, vec![b'x'; bytes]).map_err(describe)
         }
+        ["hole", path, bytes] => {
+            let bytes = bytes.parse().map_err(|_| "not a number of bytes")?;
+            let file = fs::File::create_new(fresh(root, path)?).map_err(describe)?;
+            file.set_len(bytes).map_err(describe)
+        }
         ["touch", path] => fs::write(fresh(root, path)?, "").map_err(describe),
         ["text", path, text] => fs::write(fresh(root, path)?, text).map_err(describe),
         ["repeat", path, before, text, times, after] => {
@@ -61,7 +66,7 @@ fn step(root: &Path, words: &[&str]) -> Result<(), String> {
         ["remove", path] => fs::remove_file(root.join(path)).map_err(describe),
         _ => Err(
             "not a step: symlink TARGET PATH, hardlink OLD NEW, mode OCTAL PATH, fifo PATH, \
-             socket PATH, dir PATH, file PATH BYTES, touch PATH, text PATH TEXT, \
+             socket PATH, dir PATH, file PATH BYTES, hole PATH BYTES, touch PATH, text PATH TEXT, \
              repeat PATH BEFORE TEXT TIMES AFTER, copy OLD NEW, move OLD NEW, trust POLICY, remove PATH"
                 .into(),
         ),

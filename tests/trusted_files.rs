@@ -631,6 +631,15 @@ fn answers_name_the_folder_of_a_skill_and_have_the_right_types() {
         end.stderr,
         "error: answers `answers.json`: answer 1: `sha256` is not a string\n"
     );
+    // Which of two equal keys counts would depend on who reads the file.
+    let end = load(
+        r#"[{"skill": "imp", "script": "scripts/a.py", "answer": "no", "answer": "yes_once"}]"#,
+    );
+    assert_eq!(
+        end.stderr,
+        "error: answers `answers.json`: duplicate field `answer` at line 1 column 68\n"
+    );
+    assert!(!end.stdout.contains("it ran"));
     let end = load(r#"[{"skill": "imp", "script": "scripts/a.py", "answer": "yes_once"}]"#);
     assert!(end.stdout.contains("it ran"), "{}", end.stderr);
 }

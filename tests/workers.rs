@@ -198,6 +198,7 @@ fn a_worker_gets_nothing_of_a_directory_but_the_file_that_was_granted() {
     let walled = Walled::new(
         "import os, sys\nprint(open(sys.argv[1]).read(), os.stat(sys.argv[1]).st_size)\n\
          open(sys.argv[2], 'a').write('more')\n\
+         try: os.readlink(sys.argv[1])\nexcept OSError as error: print(error.strerror)\n\
          for path in sys.argv[3:]:\n    try: print(os.listdir(path) if path.endswith('/') else open(path).read())\n    except OSError as error: print(error.strerror)\n",
     );
     for name in ["read", "written", "sibling"] {
@@ -220,7 +221,8 @@ fn a_worker_gets_nothing_of_a_directory_but_the_file_that_was_granted() {
         ..walled.request()
     };
     let outcome = block_on(walled.run(request));
-    let expected = "read 4\nNo such file or directory\nNo such file or directory\n";
+    let expected =
+        "read 4\nInvalid argument\nNo such file or directory\nNo such file or directory\n";
     assert_eq!(
         (outcome.stdout.as_str(), outcome.stderr.as_str()),
         (expected, "")

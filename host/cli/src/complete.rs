@@ -19,6 +19,7 @@ use clap_complete::engine::{
 };
 use clap_complete::env::Shells;
 use skillrun::{Script, Skill};
+use skillrun_skill::text::show;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
@@ -88,7 +89,9 @@ fn is_plain(value: &OsStr, typed: &OsStr) -> bool {
     };
     // PowerShell reads `@name` as a variable, and `a,b` as two arguments.
     let is_plain = |c: char| c.is_alphanumeric() || "._/+@%-".contains(c);
-    !value.starts_with(['-', '@']) && value.chars().all(is_plain)
+    // Some letters are blank.
+    let is_visible = show(value) == value;
+    !value.starts_with(['-', '@']) && value.chars().all(is_plain) && is_visible
 }
 
 /// Completes the name of a skill that can be found, or a path.

@@ -44,15 +44,17 @@ pub(crate) fn expand(args: &Expand) -> Result<u8, Failure> {
     };
     kept.check().map_err(limit)?;
     let policy = args.agent.policy(&skills)?;
-    let (answers, events) = own_files(args, &policy, &skills).map_err(|failure| {
+    let recorded = |failure| {
         let names: Vec<&str> = skills.iter().map(|skill| skill.name()).collect();
         agent::recorded(failure, &names.join(" "))
-    })?;
+    };
+    let (answers, events) = own_files(args, &policy, &skills).map_err(recorded)?;
     let protected = answers.iter().chain(&events);
     let protected = protected.filter_map(|file| file.path.clone());
     let writable = args.agent.writable_roots(&policy, &skills);
     let (skills_typed, protected) = (&args.agent.skills, protected.collect());
-    let host = paths::host_protecting(&policy, skills_typed, &writable, protected, RunIn::Workers)?;
+    let host = paths::host_protecting(&policy, skills_typed, &writable, protected, RunIn::Workers);
+    let host = host.map_err(recorded)?;
     let host: &'static Host = Box::leak(Box::new(host));
     interrupt::set_host(host);
     let asks = args.agent.answer_source(answers)?;

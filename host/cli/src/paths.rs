@@ -418,7 +418,14 @@ pub(crate) fn inside_skill(path: &Path) -> Failure {
         "policy `{}` is inside a skill, where no policy is read",
         shown(path)
     );
-    refused(message, "move it elsewhere")
+    let hint = match skill_md_around(path) {
+        Some(file) => format!(
+            "move it elsewhere, or remove `{}` if that is no skill",
+            shown(&file)
+        ),
+        None => "move it elsewhere".to_owned(),
+    };
+    refused(message, hint)
 }
 
 fn refused(message: String, hint: impl Into<String>) -> Failure {
@@ -446,15 +453,19 @@ impl Untrusted<'_> {
 
 /// Whether a file is anywhere below a folder with a `SKILL.md`.
 pub(crate) fn is_inside_skill(file: &Path) -> bool {
+    skill_md_around(file).is_some()
+}
+
+/// The `SKILL.md` in a folder around a file, if there is one.
+fn skill_md_around(file: &Path) -> Option<PathBuf> {
     let real = [
         file.canonicalize().ok(),
         folder_of(file).canonicalize().ok(),
     ];
     let folders = real.iter().flatten().flat_map(|path| path.ancestors());
     let names = ["SKILL.md", "skill.md"];
-    folders
-        .into_iter()
-        .any(|folder| names.iter().any(|name| folder.join(name).is_file()))
+    let mut files = folders.flat_map(|folder| names.map(|name| folder.join(name)));
+    files.find(|file| file.is_file())
 }
 
 /// A path that another user may write, so that they may have written or replaced a file.

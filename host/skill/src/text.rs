@@ -50,7 +50,12 @@ fn is_hidden(c: char, category: GeneralCategory) -> bool {
             | Category::PrivateUse
             | Category::Unassigned
     ) || CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(c)
+        || BLANK.contains(&c)
 }
+
+/// Letters and symbols without a glyph that Unicode does not call ignorable: the null notehead of musical notation, and the
+/// blanks of Egyptian hieroglyphs.
+const BLANK: [char; 3] = ['\u{1d159}', '\u{13441}', '\u{13442}'];
 
 /// A word in single quotes, as a shell reads it.
 pub fn single_quoted(word: &str) -> String {
@@ -191,6 +196,9 @@ mod tests {
             '\u{ffa0}',
             '\u{fffe}',
             '\u{e000}',
+            '\u{13441}',
+            '\u{13442}',
+            '\u{1d159}',
             '\u{1d173}',
             '\u{e0041}',
             '\u{e0100}',

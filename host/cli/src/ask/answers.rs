@@ -3,6 +3,8 @@
 
 use crate::failure::{Failure, plain};
 use crate::own_file::OwnFile;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 use skillrun::{Answer, Question};
 use std::io::Read as _;
@@ -37,8 +39,25 @@ pub(super) fn read(path: &Path, own: OwnFile) -> Result<Vec<FileAnswer>, Failure
     let all: Vec<Value> =
         serde_json::from_str(&text).map_err(|error| fail(format!("not a JSON list: {error}")))?;
     let all = all.iter().enumerate();
-    all.map(|(at, value)| parse_one(value).map_err(|why| fail(format!("answer {}: {why}", at + 1))))
-        .collect()
+    let answers = all
+        .map(|(at, value)| {
+            parse_one(value).map_err(|why| fail(format!("answer {}: {why}", at + 1)))
+        })
+        .collect::<Result<_, _>>()?;
+    // A `Value` keeps the last of two equal keys. Which one counts would depend on who reads the file.
+    serde_json::from_str::<Vec<UniqueKeys>>(&text).map_err(|error| fail(error.to_string()))?;
+    Ok(answers)
+}
+
+/// The keys of an answer. Deserializing fails if one is there twice.
+#[derive(Deserialize)]
+#[expect(dead_code, reason = "only the keys matter")]
+struct UniqueKeys {
+    skill: Option<IgnoredAny>,
+    script: Option<IgnoredAny>,
+    command: Option<IgnoredAny>,
+    sha256: Option<IgnoredAny>,
+    answer: Option<IgnoredAny>,
 }
 
 fn parse_one(value: &Value) -> Result<FileAnswer, String> {

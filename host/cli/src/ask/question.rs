@@ -6,9 +6,12 @@
 use super::sheet::{self, Sheet, Window, quoted, shown, shown_up_to};
 use skillrun::approval::{AskedScript, Change};
 use skillrun::{Grant, Question};
+use std::time::Duration;
 
 /// Characters shown of each name in a list.
 const MAX_NAME: usize = 60;
+/// How long two scripts are compared. After that, the diff is correct, but longer than it could be.
+const DIFF_TIMEOUT: Duration = Duration::from_millis(200);
 /// Lines shown of a diff.
 const MAX_LINES: usize = 200;
 /// Bytes shown of all arguments together.
@@ -283,7 +286,9 @@ pub(super) fn diff(change: &Change, window: Window) -> String {
     let Some((before, now)) = &change.sources else {
         return String::new();
     };
-    let compared = similar::TextDiff::from_lines(before, now);
+    // Without a deadline, two scripts made for it take many seconds, and no key is read meanwhile.
+    let mut comparison = similar::TextDiff::configure();
+    let compared = comparison.timeout(DIFF_TIMEOUT).diff_lines(before, now);
     let mut sheet = Sheet::new(window);
     let mut count = 0;
     for group in compared.grouped_ops(3) {

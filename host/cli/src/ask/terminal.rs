@@ -27,6 +27,7 @@ const REDRAW: Duration = Duration::from_secs(1);
 
 /// Bytes of a typed line. No valid answer is longer.
 const MAX_LINE: usize = 64;
+const CTRL_C: u8 = 0x03;
 
 /// The state of the terminal before the open question, for the thread that ends the process meanwhile.
 static SAVED: Mutex<Option<SavedTerminal>> = Mutex::new(None);
@@ -140,7 +141,10 @@ impl Terminal {
         window: Window,
         timeout: Duration,
     ) -> io::Result<Input> {
-        // Keys typed before the question was shown are no answer to it.
+        // Keys typed before the question was shown are no answer to it. Ctrl-C is none, but it ends the question.
+        if self.pending()?.contains(&CTRL_C) {
+            return Ok(Input::Interrupted);
+        }
         tcflush(&self.file, QueueSelector::IFlush)?;
         let until = Instant::now() + timeout;
         let mut line = Vec::new();
@@ -173,8 +177,7 @@ impl Terminal {
                     let text = String::from_utf8_lossy(&line).trim().to_owned();
                     break Input::Line(text);
                 }
-                // Ctrl-C.
-                0x03 => break Input::Interrupted,
+                CTRL_C => break Input::Interrupted,
                 0x1b if self.skip_cursor_key()? => {}
                 // Ctrl-D, Ctrl-\, Escape.
                 0x04 | 0x1c | 0x1b => break Input::Line(String::new()),
@@ -225,6 +228,17 @@ impl Terminal {
                 false => Wake::Signal,
             }));
         }
+    }
+
+    /// Reads what was typed already.
+    fn pending(&mut self) -> io::Result<Vec<u8>> {
+        let mut typed = Vec::new();
+        // A terminal keeps at most 4 KiB.
+        while typed.len() < 4096 && rustix::io::ioctl_fionread(&self.file)? > 0 {
+            let Some(key) = self.key()? else { break };
+            typed.push(key);
+        }
+        Ok(typed)
     }
 
     /// Reads the next typed byte; `None` at the end.

@@ -3,10 +3,17 @@
 //! Growth is charged before it happens. The scratch directory is private, so if its budget seems spent
 //! after something was removed, it is recounted: the files in it, and the removed files that are still
 //! open. In other directories removed bytes are not credited: another process may have written them.
+//!
+//! A file counts by its length in the scratch directory. Elsewhere it may have holes that cost its author nothing, so
+//! what a write fills of them is charged too, except where the run itself made the file longer and was charged for that.
+//! Charging what the file system has allocated after each write was rejected: it allocates later.
 
+use rustix::fs::{SeekFrom, seek};
+use rustix::io::Errno;
 use std::collections::HashMap;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -14,6 +21,10 @@ use walkdir::WalkDir;
 
 /// What an entry of a directory costs besides its content, so that empty files are not free.
 pub(crate) const ENTRY: u64 = 4096;
+/// What a byte in a hole of a file takes at least.
+const BLOCK: u64 = 4096;
+/// Files whose growth by the run is remembered. If there are more, filling holes in them is charged twice.
+const MAX_GROWN: usize = 4096;
 
 /// How far the directories of one kind may grow.
 #[derive(Debug, Clone)]
@@ -30,6 +41,8 @@ struct Account {
     /// Whether something may have become smaller since the last count.
     shrunk: bool,
     open: Vec<Weak<File>>,
+    /// How far the run made files longer, by device and inode.
+    grown: HashMap<(u64, u64), Range<u64>>,
     hit_limit: bool,
     disk_full: bool,
     /// Whether it was recounted since [`Budget::was_recounted`] was last called: a recount takes a while.
@@ -55,6 +68,7 @@ impl Budget {
             directory: None,
             shrunk: false,
             open: Vec::new(),
+            grown: HashMap::new(),
             hit_limit: false,
             disk_full: false,
             recounted: false,
@@ -83,12 +97,34 @@ impl Budget {
         })
     }
 
-    /// Charges what writing up to `end` adds to `file`.
+    /// Charges what setting the length of `file` to `end` adds to it.
     pub(crate) fn charge_growth(&self, file: &File, end: u64) -> io::Result<()> {
-        match end.saturating_sub(file.metadata()?.len()) {
-            0 => Ok(()),
-            growth => self.charge(growth),
+        self.charge_write(file, end..end)
+    }
+
+    /// Charges what writing `range` adds to `file`.
+    pub(crate) fn charge_write(&self, file: &File, range: Range<u64>) -> io::Result<()> {
+        let metadata = file.metadata()?;
+        let len = metadata.len();
+        let mut bytes = range.end.saturating_sub(len);
+        if range.start < len && !self.is_private() {
+            let own = self.with(|account| account.grown_by_run(&metadata));
+            let end = range.end.min(len);
+            for part in [
+                range.start..end.min(own.start),
+                range.start.max(own.end)..end,
+            ] {
+                bytes = bytes.saturating_add(holes(file, part)?);
+            }
         }
+        match bytes {
+            0 => return Ok(()),
+            bytes => self.charge(bytes)?,
+        }
+        if range.end > len {
+            self.with(|account| account.note_growth(&metadata, range.end));
+        }
+        Ok(())
     }
 
     /// Records that something was removed or truncated.
@@ -144,6 +180,32 @@ impl Budget {
 }
 
 impl Account {
+    /// The part of a file that the run added to it.
+    fn grown_by_run(&mut self, file: &Metadata) -> Range<u64> {
+        let Some(own) = self.grown.get_mut(&(file.dev(), file.ino())) else {
+            return 0..0;
+        };
+        // What was cut off may have been added by another process since.
+        own.end = own.end.min(file.len());
+        own.start = own.start.min(own.end);
+        own.clone()
+    }
+
+    /// Records that the run made a file longer.
+    fn note_growth(&mut self, file: &Metadata, end: u64) {
+        if self.private {
+            return;
+        }
+        if self.grown.len() >= MAX_GROWN {
+            self.grown.clear();
+        }
+        let own = self.grown.entry((file.dev(), file.ino())).or_default();
+        if own.end != file.len() {
+            own.start = file.len();
+        }
+        own.end = end;
+    }
+
     fn recount(&mut self) {
         let Some(folder) = &self.directory else {
             return;
@@ -176,10 +238,44 @@ impl Account {
     }
 }
 
+/// The bytes that writing `range` takes in holes of `file`, which must be at least as long.
+fn holes(file: &File, range: Range<u64>) -> io::Result<u64> {
+    if range.is_empty() {
+        return Ok(0);
+    }
+    let end = range.end.next_multiple_of(BLOCK);
+    let mut at = range.start - range.start % BLOCK;
+    let mut bytes = 0;
+    // A write is at most some MiB long, so there are not many.
+    while at < end {
+        let data = match seek(file, SeekFrom::Data(at)) {
+            Ok(data) => data.min(end),
+            // Nothing but a hole follows.
+            Err(Errno::NXIO) => end,
+            Err(error) => return Err(error.into()),
+        };
+        bytes += data - at;
+        if data >= end {
+            break;
+        }
+        at = match seek(file, SeekFrom::Hole(data)) {
+            Ok(hole) => hole,
+            // It was truncated in between.
+            Err(Errno::NXIO) => data,
+            Err(error) => return Err(error.into()),
+        };
+        if at <= data {
+            return Ok(bytes + (end - data));
+        }
+    }
+    Ok(bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::io::Write as _;
+    use std::os::unix::fs::FileExt as _;
 
     fn private(limit: u64, folder: &std::path::Path) -> Budget {
         let budget = Budget::private(limit);
@@ -234,5 +330,59 @@ mod tests {
         drop(again);
         budget.note_shrunk();
         assert!(budget.charge(2_000).is_ok());
+    }
+    #[test]
+    fn filling_holes_of_others_is_charged_and_filling_own_ones_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = File::create_new(folder.path().join("a")).unwrap();
+        file.set_len(40_960).unwrap();
+        file.write_at(&[1; 4096], 8192).unwrap();
+        let budget = Budget::shared(20_000);
+        let write = |range: Range<u64>| {
+            budget.charge_write(&file, range.clone()).map(|()| {
+                let bytes = vec![1; (range.end - range.start) as usize];
+                file.write_at(&bytes, range.start).unwrap();
+            })
+        };
+        let used = || budget.with(|account| account.used);
+        // A byte takes a block, and data that is there takes nothing.
+        for (range, charged) in [
+            (0..1, 4096),
+            (1..4096, 4096),
+            (8192..12_288, 4096),
+            (6000..13_000, 12_288),
+        ] {
+            write(range.clone()).unwrap();
+            assert_eq!(used(), charged, "{range:?}");
+        }
+        assert!(write(16_384..32_768).is_err());
+        // What the run adds is charged once.
+        budget.charge_growth(&file, 44_960).unwrap();
+        file.set_len(44_960).unwrap();
+        assert_eq!(used(), 16_288);
+        write(40_960..44_960).unwrap();
+        assert_eq!(used(), 16_288);
+        // Another process cuts it off and adds a hole.
+        file.set_len(40_960).unwrap();
+        file.set_len(44_960).unwrap();
+        budget.charge_growth(&file, 45_000).unwrap();
+        assert_eq!(used(), 16_328);
+    }
+
+    #[test]
+    fn a_hole_that_another_process_added_is_not_the_runs_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = File::create_new(folder.path().join("a")).unwrap();
+        let budget = Budget::shared(100_000);
+        budget.charge_growth(&file, 4096).unwrap();
+        file.set_len(40_960).unwrap();
+        budget.charge_write(&file, 0..4096).unwrap();
+        assert_eq!(budget.with(|account| account.used), 4096);
+        budget.charge_write(&file, 4096..40_960).unwrap();
+        assert_eq!(budget.with(|account| account.used), 40_960);
+        // A run that makes it longer again was not charged for what is in between.
+        budget.charge_growth(&file, 45_056).unwrap();
+        budget.charge_write(&file, 8192..12_288).unwrap();
+        assert_eq!(budget.with(|account| account.used), 49_152);
     }
 }

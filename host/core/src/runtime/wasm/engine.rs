@@ -15,7 +15,7 @@ use crate::runtime::denials::Denials;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Linker};
-use wasmtime::{Engine, Store, StoreContextMut};
+use wasmtime::{Engine, Store, StoreContextMut, Trap};
 use wasmtime_wasi::cli::StdoutStream;
 use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
 
@@ -131,7 +131,16 @@ async fn transpile(
         memory: store.data().memory_left(),
         fuel: store.get_fuel()?,
     };
-    let (answer, fuel) = transpiler.transpile(&name, &source, left).await?;
-    store.set_fuel(fuel)?;
-    Ok((answer,))
+    match transpiler.transpile(&name, &source, left).await {
+        Ok((answer, fuel)) => {
+            store.set_fuel(fuel)?;
+            Ok((answer,))
+        }
+        Err(error) => {
+            if let Some(Trap::OutOfFuel) = error.downcast_ref() {
+                store.set_fuel(0)?;
+            }
+            Err(error)
+        }
+    }
 }

@@ -66,7 +66,7 @@ impl FileWriter {
                 let end = at
                     .checked_add(bytes.len() as u64)
                     .ok_or(io::ErrorKind::FileTooLarge)?;
-                self.budget.charge_growth(&self.file, end)?;
+                self.budget.charge_write(&self.file, *at..end)?;
                 while !bytes.is_empty() {
                     let written = self.file.write_at(bytes, *at);
                     let written =

@@ -17,16 +17,27 @@ use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult, Read
 /// Directories that may be listed at the same time; each keeps a handle and a part of the listing.
 pub(super) const MAX_LISTINGS: usize = 64;
 
+/// Names that are left out before the deadline is checked: a fraction of a millisecond.
+const MAX_LEFT_OUT: usize = 1024;
+
 /// A directory being listed, read in parts: a whole listing may be millions of names, and
 /// reading it in one call would delay the check of the deadline.
 struct Listing(rustix::fs::Dir);
 
+/// What comes next in a directory.
+enum Next {
+    Entry(types::DirectoryEntry),
+    /// Many names were left out, and there may be more.
+    Pause,
+    End,
+}
+
 impl Listing {
-    fn next(&mut self) -> FsResult<Option<types::DirectoryEntry>> {
+    fn next(&mut self) -> FsResult<Next> {
         use rustix::fs::FileType;
-        loop {
+        for _ in 0..MAX_LEFT_OUT {
             let entry = match self.0.read() {
-                None => return Ok(None),
+                None => return Ok(Next::End),
                 Some(entry) => entry.map_err(io::Error::from)?,
             };
             // A name that is not UTF-8 cannot be expressed in WASI; the others are still listed.
@@ -49,8 +60,9 @@ impl Listing {
                 _ => types::DescriptorType::Unknown,
             };
             let name = name.to_owned();
-            return Ok(Some(types::DirectoryEntry { type_, name }));
+            return Ok(Next::Entry(types::DirectoryEntry { type_, name }));
         }
+        Ok(Next::Pause)
     }
 }
 
@@ -187,7 +199,10 @@ impl types::HostDescriptor for FilesView<'_> {
         self.make_scratch(&fd)?;
         let file = self.writable_file(&fd)?;
         let end = offset.saturating_add(buf.len() as u64);
-        let charged = self.mount(&fd)?.budget.charge_growth(&file.file, end);
+        let charged = self
+            .mount(&fd)?
+            .budget
+            .charge_write(&file.file, offset..end);
         self.yield_after_recount(&fd).await;
         charged?;
         let written = self.writable_file(&fd)?.file.write_at(&buf, offset);
@@ -337,6 +352,10 @@ impl types::HostDescriptor for FilesView<'_> {
     async fn readlink_at(&mut self, fd: Fd, path: String) -> FsResult<String> {
         self.make_scratch(&fd)?;
         self.check_visible(&fd, &path, PathFlags::empty())?;
+        if self.single_file(&fd, &path)?.is_some() {
+            // It is a file, not a link.
+            return Err(ErrorCode::Invalid.into());
+        }
         self.inner().readlink_at(fd, path).await
     }
 
@@ -465,7 +484,13 @@ impl types::HostDirectoryEntryStream for FilesView<'_> {
         listing: Resource<ReaddirIterator>,
     ) -> FsResult<Option<types::DirectoryEntry>> {
         let listing = Resource::<Listing>::new_borrow(listing.rep());
-        self.table.get_mut(&listing)?.next()
+        loop {
+            match self.table.get_mut(&listing)?.next()? {
+                Next::Entry(entry) => return Ok(Some(entry)),
+                Next::End => return Ok(None),
+                Next::Pause => tokio::task::yield_now().await,
+            }
+        }
     }
 
     fn drop(&mut self, listing: Resource<ReaddirIterator>) -> wasmtime::Result<()> {

@@ -1,0 +1,1 @@
+run --workspace {workspace} {skill} main.py -- 8
