@@ -9,6 +9,9 @@ use clap::{
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+/// The command that has a parser of its own.
+const RUN: &str = "run";
+
 /// Options are shown under these headings.
 const ACCESS: &str = "Access";
 const LIMITS: &str = "Limits";
@@ -166,10 +169,32 @@ impl Args {
     pub(crate) fn parse_words(
         words: impl IntoIterator<Item = OsString>,
     ) -> Result<Self, clap::Error> {
+        let words: Vec<OsString> = words.into_iter().collect();
+        if let Some(run) = parse_run(&words) {
+            let command = Command::Run(Box::new(run));
+            return Ok(Self { command });
+        }
+        Self::parse_any(words)
+    }
+
+    /// The same by the parser of all commands.
+    fn parse_any(words: Vec<OsString>) -> Result<Self, clap::Error> {
         let mut command = with_joined_lines(Self::command());
         let matches = command.try_get_matches_from_mut(words)?;
         Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
     }
+}
+
+/// Parses the arguments of `run`, without the parser of the other commands: building that one takes longer than parsing.
+/// `None` for anything else, and for errors and requests for help, which name what the other parser knows.
+fn parse_run(words: &[OsString]) -> Option<Run> {
+    let own = words.get(1..)?;
+    if own.first()? != RUN {
+        return None;
+    }
+    let command = Run::augment_args(clap::Command::new(RUN));
+    let matches = command.try_get_matches_from(own).ok()?;
+    Run::from_arg_matches(&matches).ok()
 }
 
 /// Joins the lines of each paragraph below the options, so that only clap wraps them. Breaks in the source would remain
@@ -697,4 +722,48 @@ pub(crate) struct Doctor {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split_whitespace().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn the_parser_of_run_means_what_the_parser_of_all_commands_does() {
+        for line in [
+            "skillrun run skill",
+            "/usr/bin/skillrun run skill script.py -- -h --json run",
+            "skillrun run -w . skill --allow read:a --allow=env:B script --env C=D --follow",
+            "skillrun run skill --timeout 5s --memory 64MiB --json -q --raw --input @file",
+            "skillrun run run run -- run",
+        ] {
+            let alone = parse_run(&words(line)).unwrap();
+            let Command::Run(any) = Args::parse_any(words(line)).unwrap().command else {
+                panic!("{line}");
+            };
+            assert_eq!(format!("{alone:?}"), format!("{any:?}"), "{line}");
+        }
+    }
+
+    #[test]
+    fn errors_help_and_other_commands_are_left_to_the_parser_of_all_commands() {
+        for line in [
+            "",
+            "skillrun",
+            "run skill",
+            "skillrun list",
+            "skillrun help run",
+            "skillrun --help run skill",
+            "skillrun run",
+            "skillrun run --help",
+            "skillrun run skill --no-such-flag",
+            "skillrun run skill script extra",
+        ] {
+            assert!(parse_run(&words(line)).is_none(), "{line}");
+        }
+    }
 }

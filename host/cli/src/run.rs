@@ -10,6 +10,7 @@ use crate::own_file::is_descriptor;
 use crate::paths::RunIn;
 use crate::text::{printable, shown};
 use crate::{agent, denied, find, paths, runtimes};
+use rustix::fs::FileType;
 use skillrun::limits::Limit;
 use skillrun::policy::EffectiveRules;
 use skillrun::runtime::{Chunk, Stream};
@@ -19,6 +20,7 @@ use skillrun_skill::text::{Utf8Decoder, shell_path, shell_word};
 use std::env::VarError;
 use std::fs::File;
 use std::io::{IsTerminal as _, Read as _, Write as _};
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
@@ -29,6 +31,8 @@ use tokio::sync::mpsc;
 const QUEUE: usize = 16;
 /// How long we wait for a reader that has stopped reading, after the script was stopped.
 const LAST_OUTPUT_TIMEOUT: Duration = Duration::from_secs(1);
+/// The number of `/dev/null`: major 1, minor 3.
+const NULL_DEVICE: u64 = 1 << 8 | 3;
 /// The most scripts that a message lists.
 const MAX_LISTED: usize = 20;
 
@@ -81,7 +85,7 @@ pub(crate) fn run(args: Run) -> Result<u8, Failure> {
         .build()?;
     let outcome = runtime.block_on(async {
         let stop = runtimes::prepare_for(host, &permit, args.quiet).await?;
-        let piped = args.input.is_none() && !std::io::stdin().is_terminal();
+        let piped = args.input.is_none() && has_input(std::io::stdin().as_fd());
         let mut live = Live {
             stop: Some(stop),
             ..Live::default()
@@ -126,6 +130,15 @@ pub(crate) fn run(args: Run) -> Result<u8, Failure> {
         print_message("hint", &hint);
     }
     Ok(code)
+}
+
+/// Whether a script may find something in this standard input: a terminal is not passed on, and the null device is empty.
+/// Reading it would take a thread.
+fn has_input(stdin: BorrowedFd<'_>) -> bool {
+    let is_null = |found: rustix::fs::Stat| {
+        FileType::from_raw_mode(found.st_mode).is_char_device() && found.st_rdev == NULL_DEVICE
+    };
+    !stdin.is_terminal() && !rustix::fs::fstat(stdin).is_ok_and(is_null)
 }
 
 /// The directories and files that grants name.
@@ -531,5 +544,19 @@ fn put(stream: Stream, bytes: &[u8]) -> std::io::Result<()> {
             out.flush()
         }
         Stream::Stderr => std::io::stderr().lock().write_all(bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_null_device_is_the_only_file_without_input() {
+        let opened = |path: &str| has_input(File::open(path).unwrap().as_fd());
+        assert!(!opened("/dev/null"));
+        for path in ["/dev/zero", "/proc/self/status", "/"] {
+            assert!(opened(path), "{path}");
+        }
     }
 }

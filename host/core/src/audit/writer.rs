@@ -12,7 +12,8 @@
 //! Rejected: a mutex around the file, because an async caller would block its thread; and a task of an async runtime,
 //! because there may be none, or one that has stopped.
 //!
-//! The thread starts with the first line. It does not keep the process alive: a process that ends without dropping its
+//! The thread starts when a line is left to it: a process that runs one script writes both lines of it on the thread of the
+//! guest, and needs no other. It does not keep the process alive: a process that ends without dropping its
 //! last [`AuditLog`] calls [`Writer::flush`], or loses the lines that nobody waited for.
 //!
 //! [`AuditLog`]: super::AuditLog
@@ -40,6 +41,9 @@ const MAX_QUEUED_BYTES: usize = 64 << 20;
 const MAX_BATCH: usize = 1024;
 /// How long files stay open without being used. A busy host writes more often than that.
 const KEEP_OPEN: Duration = Duration::from_secs(1);
+/// Batches that are written before the thread is started only to close the files: the two lines of a run. A host that ran
+/// one script keeps them open until its next line, or its end.
+const WITHOUT_THREAD: u32 = 2;
 
 /// Where lines are written.
 enum Target {
@@ -86,6 +90,10 @@ struct Queue {
     is_busy: bool,
     /// Whether files may be open, which the thread closes when they are not used any more.
     is_open: bool,
+    /// Whether a caller writes what it took from the queue.
+    is_written: bool,
+    /// Batches that callers wrote before the thread was started.
+    without_thread: u32,
     is_closed: bool,
 }
 
@@ -253,8 +261,7 @@ impl Writer {
 
     /// Queues a job that is done when those before it are.
     fn queue_flush(&self, reply: Reply) -> io::Result<()> {
-        if lock(&self.shared.queue).thread.is_none() {
-            // Nothing was ever written.
+        if lock(&self.shared.queue).is_done() {
             reply.send(Ok(()));
             return Ok(());
         }
@@ -269,29 +276,13 @@ impl Writer {
         })
     }
 
-    /// Adds something to the queue, and starts the thread if it does not run.
+    /// Adds something to the queue.
     fn queue(&self, wake: Wake, add: impl FnOnce(&mut Queue) -> io::Result<()>) -> io::Result<()> {
         let mut queue = lock(&self.shared.queue);
         add(&mut queue)?;
-        if queue.thread.is_some() {
-            if wake == Wake::Now {
-                self.shared.wake(queue);
-            }
-            return Ok(());
-        }
-        let shared = Arc::clone(&self.shared);
-        let thread = thread::Builder::new().name("audit".into());
-        match thread.spawn(move || shared.serve()) {
-            Ok(thread) => {
-                queue.thread = Some(thread.thread().id());
-                Ok(())
-            }
-            Err(error) => {
-                let jobs = queue.clear();
-                drop(queue);
-                drop(jobs);
-                Err(error)
-            }
+        match wake {
+            Wake::Now => self.shared.wake(queue),
+            Wake::Later => Ok(()),
         }
     }
 
@@ -361,7 +352,8 @@ impl Future for Receipt {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         if let Some(shared) = self.shared.take() {
-            shared.wake(lock(&shared.queue));
+            // If it cannot be started, that is the result.
+            let _ = shared.wake(lock(&shared.queue));
         }
         Pin::new(&mut self.result).poll(cx).map(received)
     }
@@ -370,7 +362,8 @@ impl Future for Receipt {
 impl Drop for Receipt {
     fn drop(&mut self) {
         if let Some(shared) = self.shared.take() {
-            shared.wake(lock(&shared.queue));
+            // Nobody waits for the result.
+            let _ = shared.wake(lock(&shared.queue));
         }
     }
 }
@@ -392,6 +385,11 @@ impl Queue {
 
     fn is_queued(&self) -> bool {
         !self.jobs.is_empty()
+    }
+
+    /// Whether there is nothing to wait for. Not known if the thread runs: it may hold what it took from the queue.
+    fn is_done(&self) -> bool {
+        self.thread.is_none() && !self.is_written && !self.is_queued()
     }
 
     /// Removes everything. It is to be dropped without the lock: that wakes callers.
@@ -437,7 +435,7 @@ impl Shared {
     }
 
     /// Writes what is queued if that is possible without waiting for anybody. The thread writes the rest.
-    fn write_now(&self) {
+    fn write_now(self: &Arc<Self>) {
         let mut target = match self.target.try_lock() {
             Ok(target) => target,
             Err(TryLockError::Poisoned(target)) => target.into_inner(),
@@ -445,7 +443,11 @@ impl Shared {
             Err(TryLockError::WouldBlock) => return,
         };
         // Somebody else may have written it.
-        let is_queued = lock(&self.queue).is_queued();
+        let is_queued = {
+            let mut queue = lock(&self.queue);
+            queue.is_written = queue.is_queued();
+            queue.is_written
+        };
         if is_queued {
             self.contain_panic(&mut target, |target| {
                 if let Target::File(log) = target {
@@ -459,12 +461,18 @@ impl Shared {
     /// Unlocks the target after it was used, or was not. Whoever queued a line and found the target locked relies on the
     /// thread being woken for that line: the queue is checked after unlocking, so either the line is seen here, or its
     /// caller finds the target unlocked.
-    fn unlock(&self, target: MutexGuard<'_, Target>, was_used: bool) {
+    fn unlock(self: &Arc<Self>, target: MutexGuard<'_, Target>, was_used: bool) {
         drop(target);
         let mut queue = lock(&self.queue);
-        let is_opened = was_used && !std::mem::replace(&mut queue.is_open, true);
-        if is_opened || queue.is_queued() {
-            self.wake(queue);
+        queue.is_written = false;
+        let mut has_to_close = was_used && !std::mem::replace(&mut queue.is_open, true);
+        if was_used && queue.thread.is_none() {
+            queue.without_thread += 1;
+            has_to_close = queue.without_thread > WITHOUT_THREAD;
+        }
+        if has_to_close || queue.is_queued() {
+            // If it cannot be started, whoever waits has the error.
+            let _ = self.wake(queue);
         }
     }
 
@@ -481,13 +489,30 @@ impl Shared {
         }
     }
 
-    /// Wakes the thread if it waits.
-    fn wake(&self, mut queue: MutexGuard<'_, Queue>) {
-        let wake = std::mem::take(&mut queue.is_waiting);
-        // Unlocked first: the thread would wake up only to wait for the lock.
-        drop(queue);
-        if wake {
-            self.changed.notify_one();
+    /// Wakes the thread if it waits, and starts it if it does not run. If that fails, so does everything that is queued.
+    fn wake(self: &Arc<Self>, mut queue: MutexGuard<'_, Queue>) -> io::Result<()> {
+        if queue.thread.is_some() {
+            let wake = std::mem::take(&mut queue.is_waiting);
+            // Unlocked first: the thread would wake up only to wait for the lock.
+            drop(queue);
+            if wake {
+                self.changed.notify_one();
+            }
+            return Ok(());
+        }
+        let shared = Arc::clone(self);
+        let thread = thread::Builder::new().name("audit".into());
+        match thread.spawn(move || shared.serve()) {
+            Ok(thread) => {
+                queue.thread = Some(thread.thread().id());
+                Ok(())
+            }
+            Err(error) => {
+                let jobs = queue.clear();
+                drop(queue);
+                fail(jobs, &error);
+                Err(error)
+            }
         }
     }
 
@@ -603,7 +628,7 @@ impl Shared {
     }
 }
 
-fn fail(jobs: Vec<Job>, error: &io::Error) {
+fn fail(jobs: impl IntoIterator<Item = Job>, error: &io::Error) {
     for job in jobs {
         job.reply.send(Err(same(error)));
     }

@@ -110,8 +110,6 @@ struct Inner {
     native: Arc<Native>,
     scratches: Arc<Scratches>,
     queue: Queue,
-    /// How many processors there are.
-    processors: u32,
     /// The settings of tenants that have their own.
     tenants: RwLock<HashMap<String, Arc<TenantSettings>>>,
     /// The blocking tasks of tenants.
@@ -243,14 +241,12 @@ impl Host {
             register(Arc::clone(&native) as _, native_slots, false),
         ];
         let runtimes = added.chain(own).collect();
-        let processors = std::thread::available_parallelism();
         let inner = Arc::new_cyclic(|this| Inner {
             audit,
             approvals,
             this: Weak::clone(this),
             runtimes,
             queue,
-            processors: processors.map_or(1, |count| count.get().try_into().unwrap_or(u32::MAX)),
             tenants: RwLock::default(),
             tasks: Tasks::default(),
             workers: workers.clone(),

@@ -20,7 +20,7 @@ use crate::runtime::teardown::Teardown;
 use crate::runtime::{Ended, Finish, Live, Record, RunContext, Runtime as _, Stream};
 use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 use tokio::sync::SetOnce;
@@ -139,7 +139,7 @@ impl Inner {
     fn cost(&self, plan: &Plan) -> Cost {
         // A guest has one thread, a native script as many as it may start.
         let busy = match plan.runtime == self.native.name() {
-            true => plan.limits.processes.min(self.processors),
+            true => plan.limits.processes.min(processors()),
             false => 1,
         };
         Cost {
@@ -319,6 +319,15 @@ impl Inner {
         }
         self.audit.flush_blocking();
     }
+}
+
+/// How many processors there are. Only native scripts need the number, and finding it out takes some 15 system calls.
+fn processors() -> u32 {
+    static PROCESSORS: LazyLock<u32> = LazyLock::new(|| {
+        let count = std::thread::available_parallelism();
+        count.map_or(1, |count| count.get().try_into().unwrap_or(u32::MAX))
+    });
+    *PROCESSORS
 }
 
 /// The outcome of a run, and its line in the audit log.

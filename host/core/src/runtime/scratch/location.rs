@@ -19,12 +19,22 @@ const RANDOM: usize = 12;
 /// How often we make another directory after another process mistook ours for an orphan.
 const MAX_ATTEMPTS: usize = 8;
 
+/// Where the empty directory is made. Making and removing a directory takes 0.1 ms or more on a disk, and 0.01 ms here. It is
+/// of no use to anybody, so TMPDIR has no say in it.
+pub(super) const SHARED_MEMORY: &str = "/dev/shm";
+
 /// A directory that is empty and stays so: it has no name any more, so nothing can be created in it.
 pub(crate) fn empty_directory() -> io::Result<File> {
+    // Some containers have no such file system, or may not write it.
+    empty_directory_in(Path::new(SHARED_MEMORY))
+        .or_else(|_| empty_directory_in(&std::env::temp_dir()))
+}
+
+fn empty_directory_in(around: &Path) -> io::Result<File> {
     for _ in 0..MAX_ATTEMPTS {
         // Named like a scratch directory, so that a sweep removes what a killed process leaves here. The sweep of another
         // process may also be faster than we are.
-        let made = Location::create()?;
+        let made = Location::create_in(temporary_directory(around)?)?;
         let opened = made.open();
         let is_gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
         match (made.remove(), opened) {

@@ -16,7 +16,7 @@ mod sweep;
 pub(crate) use location::empty_directory;
 pub(crate) use remover::Ending;
 
-use location::LockedDirectory;
+use location::{LockedDirectory, SHARED_MEMORY};
 use removal::Removal;
 use remover::Shared;
 use std::future::Future as _;
@@ -56,8 +56,10 @@ impl Scratches {
     /// A private directory for one run. It is made when it is first used.
     pub(crate) fn scratch(self: &Arc<Self>) -> Scratch {
         // Also removes what killed processes left, whether or not this run uses its own.
-        self.remover
-            .get_or_init(|| self.shared.start_remover(std::env::temp_dir()));
+        self.remover.get_or_init(|| {
+            let around = vec![SHARED_MEMORY.into(), std::env::temp_dir()];
+            self.shared.start_remover(around)
+        });
         Scratch {
             owner: Arc::clone(self),
             directory: Mutex::new(None),

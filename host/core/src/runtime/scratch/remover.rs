@@ -2,7 +2,7 @@
 
 use super::removal::Removal;
 use super::sweep::Sweep;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SendError, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -41,9 +41,9 @@ impl Shared {
         }
     }
 
-    /// Starts the thread, which first removes what killed processes left in `around`; `None` if that fails: then each run
-    /// removes its own directory.
-    pub(super) fn start_remover(self: &Arc<Self>, around: PathBuf) -> Option<JoinHandle<()>> {
+    /// Starts the thread, which first removes what killed processes left in the directories `around`; `None` if that fails:
+    /// then each run removes its own directory.
+    pub(super) fn start_remover(self: &Arc<Self>, around: Vec<PathBuf>) -> Option<JoinHandle<()>> {
         let (sender, queue) = channel();
         let remover = Remover {
             queue,
@@ -52,7 +52,7 @@ impl Shared {
         };
         self.state.send_modify(|state| state.sweeping = true);
         let thread = std::thread::Builder::new().name("skillrun-remover".into());
-        let thread = thread.spawn(move || remover.run(&around)).ok()?;
+        let thread = thread.spawn(move || remover.run(around)).ok()?;
         *self.queue() = Some(sender);
         Some(thread)
     }
@@ -107,8 +107,8 @@ struct Remover {
 }
 
 impl Remover {
-    /// Removes what killed processes left in `around`, and what is queued, until nothing more can be.
-    fn run(mut self, around: &Path) {
+    /// Removes what killed processes left in the directories `around`, and what is queued, until nothing more can be.
+    fn run(mut self, around: Vec<PathBuf>) {
         self.sweep = Some(Sweep::new(around));
         loop {
             // The sweep continues only while the queue is empty.

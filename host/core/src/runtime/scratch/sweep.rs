@@ -4,7 +4,7 @@ use super::location::{Location, LockedDirectory, is_ours, open, temporary_direct
 use super::removal::Removal;
 use rustix::fs::Dir;
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Entries that a sweep removes before it checks the queue again.
 const BATCH: usize = 64;
@@ -13,23 +13,39 @@ const MAX_SWEPT_NAMES: usize = 10_000;
 
 /// Finds and removes the directories that killed processes left.
 pub(super) struct Sweep {
+    /// The directory that is searched, and the names in it.
     around: Option<(OwnedFd, std::iter::Take<Dir>)>,
+    /// Those that are searched after it.
+    further: Vec<PathBuf>,
     current: Option<Removal>,
     pub(super) removed: usize,
 }
 
 impl Sweep {
-    pub(super) fn new(directory: &Path) -> Self {
-        let around = temporary_directory(directory).and_then(|found| {
-            let dir = open(found.into_handle(), ".")?;
-            let names = Dir::read_from(&dir)?.take(MAX_SWEPT_NAMES);
-            Ok((dir, names))
-        });
+    /// Searches these directories, the last one first.
+    pub(super) fn new(directories: Vec<PathBuf>) -> Self {
         Self {
-            around: around.ok(),
+            around: None,
+            further: directories,
             current: None,
             removed: 0,
         }
+    }
+
+    /// Opens the next directory that can be read; returns whether there is one.
+    fn open_next(&mut self) -> bool {
+        while let Some(directory) = self.further.pop() {
+            let around = temporary_directory(&directory).and_then(|found| {
+                let dir = open(found.into_handle(), ".")?;
+                let names = Dir::read_from(&dir)?.take(MAX_SWEPT_NAMES);
+                Ok((dir, names))
+            });
+            if let Ok(around) = around {
+                self.around = Some(around);
+                return true;
+            }
+        }
+        false
     }
 
     /// Reads some names or removes some entries; returns whether there may be more.
@@ -42,11 +58,14 @@ impl Sweep {
             return true;
         }
         let Some((dir, names)) = &mut self.around else {
-            return false;
+            return self.open_next();
         };
         for _ in 0..BATCH {
             match names.next() {
-                None => return false,
+                None => {
+                    self.around = None;
+                    break;
+                }
                 Some(Ok(entry)) if is_ours(entry.file_name()) => {
                     let orphan = dir.try_clone().map(|parent| Location {
                         parent,
@@ -93,7 +112,9 @@ mod tests {
         let link = folder.path().join("skillrun-scratch-linklinklink");
         std::os::unix::fs::symlink(&kept[0], &link).unwrap();
         let sweep = || {
-            let mut sweep = Sweep::new(folder.path());
+            // What cannot be read is skipped.
+            let missing = folder.path().join("missing");
+            let mut sweep = Sweep::new(vec![folder.path().to_owned(), missing]);
             while sweep.step() {}
         };
         sweep();
