@@ -89,6 +89,7 @@ mod trusted_files;
 mod usage;
 mod watchdog;
 mod words;
+mod worker_modes;
 mod workers;
 
 use libtest_mimic::{Arguments, Trial};
@@ -124,6 +125,9 @@ fn main() -> ExitCode {
     if std::env::var_os(memory::ROLE).is_some() {
         return memory::host_process();
     }
+    if std::env::var_os(worker_modes::ROLE).is_some() {
+        return worker_modes::host_process();
+    }
     if std::env::var_os(system_calls::ROLE).is_some() {
         return system_calls::host_process();
     }
@@ -148,6 +152,7 @@ fn main() -> ExitCode {
         ("command line", command_line::tests()),
         ("concurrency", concurrency::tests()),
         ("workers", workers::tests()),
+        ("workers", worker_modes::tests()),
         ("workers", concurrency::tests_in_workers()),
         ("workers", handles::tests_in_workers()),
         ("containment", containment::tests()),

@@ -16,15 +16,17 @@ pub(crate) const ROLE: &str = "SKILLRUN_TEST_WARM_RUNS";
 /// What the traced process prints after each run.
 const END_OF_RUN: &str = "end of run";
 /// The promise of `docs/benchmarks.md`.
-const MAX_CALLS: usize = 40;
-/// Of this many runs, the one with the fewest calls counts: on a busy machine, files are closed and opened again between
-/// runs, and a thread that waited too long is replaced.
-const RUNS: usize = 40;
+const MAX_CALLS: usize = 25;
+/// How many runs are traced.
+const RUNS: usize = 48;
+/// Of this many runs in a row, those with the fewest calls count: on a busy machine, files are closed and opened again between
+/// runs, and a thread that waited too long is replaced. Not a single run, because what it frees may be freed during the next.
+const IN_A_ROW: usize = 8;
 
 pub(crate) fn tests() -> Vec<Trial> {
-    let name = "a_warm_run_makes_at_most_forty_system_calls_besides_those_of_its_script";
+    let name = "a_warm_run_makes_at_most_25_system_calls_besides_those_of_its_script";
     let test = Trial::test(name, || {
-        a_warm_run_makes_at_most_forty_system_calls_besides_those_of_its_script();
+        a_warm_run_makes_at_most_25_system_calls_besides_those_of_its_script();
         Ok(())
     });
     vec![crate::folder::needs(test, "strace")]
@@ -49,12 +51,14 @@ pub(crate) fn host_process() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn a_warm_run_makes_at_most_forty_system_calls_besides_those_of_its_script() {
+fn a_warm_run_makes_at_most_25_system_calls_besides_those_of_its_script() {
     let calls = calls_of_runs();
     assert_eq!(calls.len(), RUNS);
-    let fewest = calls.into_iter().min().unwrap();
+    let in_a_row = calls.windows(IN_A_ROW);
+    let fewest: usize = in_a_row.map(|runs| runs.iter().sum()).min().unwrap();
     // If there were hardly any, nothing was counted.
-    assert!((10..=MAX_CALLS).contains(&fewest), "{fewest}");
+    let expected = 10 * IN_A_ROW..=MAX_CALLS * IN_A_ROW;
+    assert!(expected.contains(&fewest), "{calls:?}");
 }
 
 /// The system calls of each run of a process.
@@ -82,6 +86,8 @@ fn calls_of_runs() -> Vec<usize> {
             calls += 1;
         } else if call.starts_with("write(1, ") {
             runs.push(std::mem::take(&mut calls));
+            // A guest that runs for long reads its clock in between, too.
+            guests.clear();
         } else if !guests.contains(thread) && !call.starts_with(['<', '+', '-']) {
             calls += 1;
         }

@@ -747,7 +747,7 @@ fn policy_check_prints_what_a_policy_means_or_its_error() {
                   [skill.pinned]\ndigest = \"sha256:0000000000000000000000000000000000000000000000000000000000000000\"\n";
     env.write("p/skillrun.toml", policy);
     let means = "policy {root}/p/skillrun.toml\n\n\
-        every skill\n  may touch     read:{root}/p/data, run:git\n  approval      always\n  native        confined\n  \
+        every skill\n  may touch     read:{root}/p/data, run:git\n  approval      always\n  native        confined\n  workers       per-tenant\n  \
         interpreters  python3, bash, node\n  limits        time 10s\n\
         [skill.deploy]\n  applies to    {root}/p/.agents/skills/deploy, {root}/p/.claude/skills/deploy, \
         {root}/p/.chorus/skills/deploy, {root}/p/skills/deploy\n  may touch     nothing\n  native        refuse\n\

@@ -31,14 +31,14 @@ tests! {
 }
 
 /// A host whose workers have an executable of their own, so that they can be told from those of other tests.
-struct Walled {
-    env: TestEnv,
-    host: Host,
+pub(crate) struct Walled {
+    pub(crate) env: TestEnv,
+    pub(crate) host: Host,
     program: PathBuf,
 }
 
 impl Walled {
-    fn new(script: &str) -> Self {
+    pub(crate) fn new(script: &str) -> Self {
         Self::with_slots(script, None)
     }
 
@@ -55,7 +55,7 @@ impl Walled {
         Self { env, host, program }
     }
 
-    fn request(&self) -> Request {
+    pub(crate) fn request(&self) -> Request {
         Request {
             workspace: Some(self.env.path("workspace").into()),
             ..Request::typed(&skill(&self.env), "main.py")
@@ -76,7 +76,7 @@ impl Walled {
     }
 
     /// The processes of its workers: for each, one that watches and one in the namespaces.
-    fn processes(&self) -> BTreeSet<i32> {
+    pub(crate) fn processes(&self) -> BTreeSet<i32> {
         let mut found = BTreeSet::new();
         for entry in fs::read_dir("/proc").unwrap().filter_map(Result::ok) {
             if let Ok(pid) = entry.file_name().to_string_lossy().parse()
@@ -97,7 +97,7 @@ fn kill(pids: impl IntoIterator<Item = i32>) {
 }
 
 /// Waits for the first output of a run.
-async fn output(run: &mut Run) -> String {
+pub(crate) async fn output(run: &mut Run) -> String {
     loop {
         match run.next_event().await.unwrap() {
             RunEvent::Stdout(bytes) => return String::from_utf8(bytes.into()).unwrap(),
@@ -544,6 +544,11 @@ def wait_for_job():
 while True:
     wait_for_job()
     out = frame('o', b'written\n')
+    if MODE in ['names itself', 'waits']:
+        host.sendall(frame('o', b'%d\n' % os.getpid()))
+        while MODE == 'waits' and not os.path.exists(os.path.join(os.path.dirname(sys.argv[0]), 'go')): time.sleep(0.001)
+        host.sendall(end())
+        continue
     if MODE == 'half-closed':
         host.sendall(out); host.shutdown(socket.SHUT_WR); time.sleep(600)
     host.sendall(out + {
@@ -566,7 +571,7 @@ while True:
 "#;
 
 /// A host with such a worker.
-fn hostile(mode: &str) -> Walled {
+pub(crate) fn hostile(mode: &str) -> Walled {
     let walled = Walled::new("print('ran')\n");
     let program = walled.env.path("hostile");
     fs::write(&program, HOSTILE.replace("MODE-OF-THE-TEST", mode)).unwrap();

@@ -224,6 +224,7 @@ fn meaning(parts: Vec<PolicyPart>) -> String {
             grants,
             approval,
             native,
+            workers,
             interpreters,
             limits,
         } = part;
@@ -264,6 +265,9 @@ fn meaning(parts: Vec<PolicyPart>) -> String {
         }
         if let Some(word) = native {
             line("native", word);
+        }
+        if let Some(word) = workers {
+            line("workers", word);
         }
         if let Some(word) = runtime {
             line("runtime", word);

@@ -224,7 +224,7 @@ impl KeptFile {
 
     /// The file that the path names now, and its length.
     pub(super) fn current(&mut self) -> io::Result<(&File, u64)> {
-        let length = match self.length() {
+        let length = match self.kept_length() {
             Some(length) => length,
             None => {
                 self.close();
@@ -250,11 +250,11 @@ impl KeptFile {
 
     /// Whether the path still names the open file, and the file is still ours.
     pub(super) fn is_current(&self) -> bool {
-        self.length().is_some()
+        self.kept_length().is_some()
     }
 
     /// The length of the open file, if [`KeptFile::is_current`].
-    fn length(&self) -> Option<u64> {
+    pub(super) fn kept_length(&self) -> Option<u64> {
         let Kept {
             file,
             id: kept,

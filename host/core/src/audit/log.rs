@@ -15,6 +15,10 @@
 //! line took half of the time of a line. They are closed when nothing is written for a while: the space of a log that
 //! was removed is not freed before.
 //!
+//! A writer that finds the log and the head as long as it left them, under the same names, continues with the head that it
+//! wrote, and does not read it again: other writers change the length of the log. So a head that somebody changed alone does not
+//! count, and is overwritten with the next line.
+//!
 //! Nothing is synced to disk. Syncing would cost more than everything else a run does, and its only benefit is that the
 //! last lines survive a power failure; the scripts that they record do not survive it either. `audit verify` reports
 //! lines lost in this way like removed ones. If the head lost more than the log, the lines that it lost cannot be
@@ -59,6 +63,8 @@ pub(super) struct LogFile {
     log: KeptFile,
     head: KeptFile,
     lock: KeptFile,
+    /// The head at rest, as this writer left it.
+    left: Option<Head>,
     #[cfg(test)]
     pub(super) faults: Faults,
 }
@@ -71,6 +77,7 @@ impl LogFile {
             head: KeptFile::new(head_of(&path), open_head),
             lock: KeptFile::new(lock_of(&path), open_lock),
             path,
+            left: None,
             #[cfg(test)]
             faults: Faults::default(),
         }
@@ -99,8 +106,17 @@ impl LogFile {
         }
     }
 
+    /// The head that this writer left, if nobody has written to the log since then.
+    fn unchanged_head(&mut self) -> Option<Head> {
+        let head = self.left.take()?;
+        let is_unchanged = self.log.kept_length() == Some(head.length)
+            && self.head.kept_length() == Some(HEAD_BYTES as u64);
+        is_unchanged.then_some(head)
+    }
+
     /// Closes the files until they are needed again.
     pub(super) fn close(&mut self) {
+        self.left = None;
         for file in [&mut self.log, &mut self.head, &mut self.lock] {
             file.close();
         }
@@ -183,6 +199,8 @@ impl Locked<'_> {
             }
         }
         self.shorten_head();
+        let known = self.chain.as_ref().filter(|chain| chain.new_head.is_none());
+        self.files.left = known.map(|chain| chain.head.clone());
         results
     }
 
@@ -244,6 +262,13 @@ impl Locked<'_> {
     }
 
     fn read_chain(&mut self) -> io::Result<Chain> {
+        if let Some(head) = self.files.unchanged_head() {
+            return Ok(Chain {
+                head,
+                new_head: None,
+                form: Form::AtRest,
+            });
+        }
         let (log, length) = self.files.log.current()?;
         let (head_file, head_length) = self.files.head.current()?;
         let stored = Head::read(head_file, head_length)?;

@@ -15,16 +15,39 @@ use crate::policy::{Policy, machine};
 use crate::refusal::{Check, Refusal};
 use crate::request::Request;
 use std::borrow::Cow;
-use std::sync::Arc;
-use uuid::{NoContext, Timestamp, Uuid};
+use std::sync::{Arc, Mutex, PoisonError};
+use uuid::{Builder, NoContext, Timestamp, Uuid};
 
 /// What to do about a missing approval.
 const APPROVAL_HINT: &str =
     "ask again and approve it; a policy with approval = \"never\" for this skill asks nobody";
 
-/// A new id. Ids of one millisecond are in no order: a counter for that would need more random bytes, by another system call.
+/// A new id. Ids of one millisecond are in no order: a counter for that would need more random bytes.
 fn new_run_id() -> String {
-    Uuid::new_v7(Timestamp::now(NoContext)).to_string()
+    let (seconds, nanos) = Timestamp::now(NoContext).to_unix();
+    let millis = seconds * 1000 + u64::from(nanos / 1_000_000);
+    match random_bytes() {
+        Ok(random) => Builder::from_unix_timestamp_millis(millis, &random).into_uuid(),
+        // It panics if the kernel has none.
+        Err(_) => Uuid::new_v7(Timestamp::now(NoContext)),
+    }
+    .to_string()
+}
+
+/// The random bytes of one id, from the kernel. They are taken for many ids at once, because a system call for each would
+/// be one of 25 that a run makes.
+fn random_bytes() -> Result<[u8; 10], getrandom::Error> {
+    /// Those that no id has yet.
+    static KEPT: Mutex<Vec<[u8; 10]>> = Mutex::new(Vec::new());
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(bytes) = kept.pop() {
+        return Ok(bytes);
+    }
+    let mut bytes = [[0; 10]; 32];
+    getrandom::fill(bytes.as_flattened_mut())?;
+    let [first, rest @ ..] = bytes;
+    kept.extend(rest);
+    Ok(first)
 }
 
 impl Inner {

@@ -17,6 +17,7 @@ use crate::runtime::output::{Kept, Output};
 use crate::runtime::queue::{Cost, Quota, Rejected, Ticket, Waited};
 use crate::runtime::scratch::Ending;
 use crate::runtime::teardown::Teardown;
+use crate::runtime::wasm::alone;
 use crate::runtime::{Ended, Finish, Live, Record, RunContext, Runtime as _, Stream};
 use std::future::poll_fn;
 use std::pin::pin;
@@ -74,6 +75,11 @@ impl Inner {
             }
         };
         let ticket = self.enter_queue(plan).await?;
+        if self.runs_in_this_process(plan)
+            && let Err(refusal) = alone::enter(plan)
+        {
+            return Err(self.refuse_run(plan, refusal).await);
+        }
         let started = {
             // `abort_runs` sees the run once its first line is queued, so `aborted` comes after it.
             let mut running = self.running();
@@ -134,6 +140,12 @@ impl Inner {
                 Err(self.refuse_run(plan, refusal).await)
             }
         }
+    }
+
+    /// Whether a guest of this process runs the script.
+    fn runs_in_this_process(&self, plan: &Plan) -> bool {
+        let guests = [self.python.name(), self.javascript.name()];
+        self.workers.is_none() && guests.contains(&plan.runtime)
     }
 
     fn cost(&self, plan: &Plan) -> Cost {

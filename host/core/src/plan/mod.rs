@@ -20,7 +20,7 @@ use crate::contents::Contents;
 use crate::files::show;
 use crate::grant::Grant;
 use crate::limits::Limits;
-use crate::policy::{ApprovalMode, NativeMode, Policy};
+use crate::policy::{ApprovalMode, NativeMode, Policy, WorkerMode};
 use crate::private::{Directory, Reachable};
 use crate::refusal::Refusal;
 use crate::request::{COMMANDS, Request, RequestedBy, Target};
@@ -79,6 +79,10 @@ pub struct Plan {
     pub(crate) native: NativeMode,
     /// ` by FILE` if flags cannot change that demand, and what would.
     pub(crate) native_by: (String, String),
+    /// Whose runs may use the same process in the wasm tier.
+    pub(crate) workers: WorkerMode,
+    /// ` by FILE` if flags cannot change that, and what would.
+    pub(crate) workers_by: (String, String),
 }
 
 /// The target of a plan, checked and read.
@@ -423,6 +427,11 @@ pub(crate) fn plan(
         policy_rules.by(),
         policy_rules.hint("set native = \"confined\""),
     );
+    let (policy_rules, workers) = rules.workers_demand();
+    let workers_by = (
+        policy_rules.by(),
+        policy_rules.hint("set workers = \"per-tenant\""),
+    );
 
     let private_workspace = match &request.workspace {
         Some(Workspace::Private(private)) => Some(private.clone()),
@@ -455,5 +464,7 @@ pub(crate) fn plan(
         approval_by,
         native,
         native_by,
+        workers,
+        workers_by,
     })
 }

@@ -3,7 +3,7 @@
 //! Everything here is plain data, which a program fills in as it likes, until `build` makes a policy of it.
 
 use super::error::PolicyError;
-use super::{ApprovalMode, NativeMode};
+use super::{ApprovalMode, NativeMode, WorkerMode};
 use crate::grant::Grant;
 use crate::limits::{Limits, show_bytes};
 use crate::tier::Tier;
@@ -55,6 +55,8 @@ pub struct Rules {
     pub approval: Option<ApprovalMode>,
     /// What happens to scripts that need an interpreter of this machine.
     pub native: Option<NativeMode>,
+    /// Whose runs may use the same process in the wasm tier.
+    pub workers: Option<WorkerMode>,
     /// What scripts may touch; by default nothing.
     pub allow: Option<Vec<Grant>>,
     /// How much runs may use at most.

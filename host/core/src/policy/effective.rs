@@ -9,7 +9,7 @@
 
 use super::definition::{LimitRules, Rules};
 use super::section::{NotCovered, Section};
-use super::{ApprovalMode, Limits, NativeMode, Policy, Written};
+use super::{ApprovalMode, Limits, NativeMode, Policy, WorkerMode, Written};
 use crate::files::show;
 use crate::grant::Grant;
 use crate::limits::Limit;
@@ -112,6 +112,24 @@ impl<'a> EffectiveRules<'a> {
         let ceilings = self.ceilings.iter().map(|policy| (*policy, mode(*policy)));
         ceilings.fold(first, |strictest, other| {
             match other.1.strictness() > strictest.1.strictness() {
+                true => other,
+                false => strictest,
+            }
+        })
+    }
+
+    /// Whose runs may use the same process as its own, in the wasm tier.
+    pub fn workers(&self) -> WorkerMode {
+        self.workers_demand().1
+    }
+
+    /// The policy that shares workers least.
+    pub(crate) fn workers_demand(&self) -> (PolicyRules<'a>, WorkerMode) {
+        let own = self.own.setting(|rules| rules.workers).unwrap_or_default();
+        let ceilings = self.ceilings.iter();
+        let ceilings = ceilings.map(|policy| (*policy, policy.least_workers()));
+        ceilings.fold((self.own, own), |strictest, other| {
+            match other.1 > strictest.1 {
                 true => other,
                 false => strictest,
             }
@@ -397,6 +415,14 @@ impl<'a> PolicyRules<'a> {
         self.setting(|rules| rules.approval).unwrap_or(default)
     }
 
+    fn least_workers(&self) -> WorkerMode {
+        let default = match self.policy.enforce {
+            true => WorkerMode::default(),
+            false => WorkerMode::Shared,
+        };
+        self.setting(|rules| rules.workers).unwrap_or(default)
+    }
+
     /// The grants of its file.
     fn grants(&self) -> impl Iterator<Item = &'a Grant> + use<'a> {
         let own = self.section.map(|section| &section.rules);
@@ -516,6 +542,35 @@ mod tests {
         assert_eq!(rules.limit_hint(Limit::Time, &less), None);
     }
 
+    #[test]
+    fn workers_are_shared_only_if_every_policy_allows_it() {
+        use WorkerMode::{PerRun, PerTenant, Shared};
+        let parse = |text: &str| Policy::parse(text, Path::new("/base")).unwrap();
+        for (own, ceiling, mode) in [
+            ("", "", PerTenant),
+            ("workers = \"shared\"", "", Shared),
+            ("workers = \"shared\"", "enforce = true", PerTenant),
+            (
+                "workers = \"shared\"",
+                "workers = \"per-tenant\"",
+                PerTenant,
+            ),
+            ("workers = \"shared\"", "workers = \"per-run\"", PerRun),
+            (
+                "workers = \"shared\"",
+                "enforce = true\nworkers = \"shared\"",
+                Shared,
+            ),
+            ("", "workers = \"shared\"", PerTenant),
+            ("", "workers = \"per-run\"", PerRun),
+            ("workers = \"per-run\"", "workers = \"shared\"", PerRun),
+        ] {
+            let policy = parse(own).bounded_by(parse(ceiling));
+            let demanded = policy.rules_for_commands().workers();
+            assert_eq!(demanded, mode, "{own:?} below {ceiling:?}");
+        }
+    }
+
     proptest! {
         #[test]
         fn no_policy_and_no_flag_exceeds_a_ceiling(
@@ -547,6 +602,8 @@ mod tests {
                 let strictness = rules.native().strictness();
                 prop_assert!(strictness >= alone.native().strictness());
                 prop_assert!(strictness >= above.rules.native.unwrap_or_default().strictness());
+                prop_assert!(rules.workers() >= alone.workers());
+                prop_assert!(rules.workers() >= ceiling.least_workers());
                 for name in ["time", "fuel", "memory", "output", "scratch", "disk", "open_files", "processes"] {
                     let max = rules.set_limits().value(name);
                     for other in [alone.set_limits().value(name), ceiling.limits().value(name)] {

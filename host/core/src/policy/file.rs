@@ -8,7 +8,7 @@ use super::build::{self, Lines};
 use super::definition::{Definition, LimitRules, Rules, SkillRules};
 use super::error::{PolicyError, Position};
 use super::section::Selector;
-use super::{ApprovalMode, NativeMode, Policy};
+use super::{ApprovalMode, NativeMode, Policy, WorkerMode};
 use crate::files::show;
 use crate::grant::Grant;
 use crate::limits::{self, LimitError};
@@ -20,22 +20,24 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-const KEYS: [&str; 7] = [
+const KEYS: [&str; 8] = [
     "enforce",
     "interpreters",
     "approval",
     "native",
+    "workers",
     "allow",
     "limits",
     "skill",
 ];
-const SKILL_KEYS: [&str; 8] = [
+const SKILL_KEYS: [&str; 9] = [
     "digest",
     "inherit",
     "runtime",
     "interpreters",
     "approval",
     "native",
+    "workers",
     "allow",
     "limits",
 ];
@@ -162,6 +164,10 @@ impl Reader<'_> {
             "native" => {
                 let modes = NativeMode::ALL.map(|mode| (mode.word(), mode));
                 rules.native = Some(self.keyword(value, key, &modes)?);
+            }
+            "workers" => {
+                let modes = WorkerMode::ALL.map(|mode| (mode.word(), mode));
+                rules.workers = Some(self.keyword(value, key, &modes)?);
             }
             "allow" => {
                 let (grants, at) = self.grants(value)?;

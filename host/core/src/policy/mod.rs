@@ -133,6 +133,32 @@ impl NativeMode {
     }
 }
 
+/// Whose runs may use the same process, one after the other, in the wasm tier. No process has two runs at the same time. The
+/// later mode is the stricter one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum WorkerMode {
+    /// Those of all tenants whose policy says so. Between two runs the memory of the guest is reset; the process is the same.
+    Shared,
+    /// Those of one tenant.
+    #[default]
+    PerTenant,
+    /// No others: each run has a process of its own.
+    PerRun,
+}
+
+impl WorkerMode {
+    const ALL: [Self; 3] = [Self::PerRun, Self::PerTenant, Self::Shared];
+
+    /// Its name in a policy file.
+    fn word(self) -> &'static str {
+        match self {
+            Self::PerRun => "per-run",
+            Self::PerTenant => "per-tenant",
+            Self::Shared => "shared",
+        }
+    }
+}
+
 impl Policy {
     /// The interpreters that are allowed by default.
     pub const INTERPRETERS: [&str; 3] = ["python3", "bash", "node"];
@@ -371,8 +397,8 @@ mod tests {
         let project = project(&["a", "b", "c"]);
         let policy = policy(
             "native = \"namespaces\"\nallow = [\"net:*\"]\n\
-             [skill.a]\ninherit = false\nallow = [\"read:/x\"]\napproval = \"always\"\nnative = \"refuse\"\n\
-             [skill.b]\ninherit = true\napproval = \"never\"\n",
+             [skill.a]\ninherit = false\nallow = [\"read:/x\"]\napproval = \"always\"\nnative = \"refuse\"\nworkers = \"per-run\"\n\
+             [skill.b]\ninherit = true\napproval = \"never\"\nworkers = \"shared\"\n",
             &project,
         );
         let [a, b, c] = ["a", "b", "c"].map(|name| rules(&policy, &project, name));
@@ -387,6 +413,9 @@ mod tests {
         assert_eq!(c.approval(), ApprovalMode::FirstRun);
         assert_eq!(a.native(), NativeMode::Refuse);
         assert_eq!(c.native(), NativeMode::Namespaces);
+        assert_eq!(a.workers(), WorkerMode::PerRun);
+        assert_eq!(b.workers(), WorkerMode::Shared);
+        assert_eq!(c.workers(), WorkerMode::PerTenant);
         let typed = policy.clone().and_allow(["env:X".parse().unwrap()]);
         assert!(rules(&typed, &project, "a").allows(&"env:X".parse().unwrap()));
     }
@@ -424,7 +453,7 @@ mod tests {
             ),
             (
                 "x = 1",
-                "line 1, column 1: `x` is not a key; expected one of enforce, interpreters, approval, native, allow, limits, skill",
+                "line 1, column 1: `x` is not a key; expected one of enforce, interpreters, approval, native, workers, allow, limits, skill",
             ),
             (
                 "[limits]\ntimeout = \"1s\"",
@@ -466,6 +495,14 @@ mod tests {
             (
                 "approval = \"firstrun\"",
                 "line 1, column 12: `firstrun` is not a value of `approval`; did you mean `first-run`?",
+            ),
+            (
+                "workers = \"per-tennant\"",
+                "line 1, column 11: `per-tennant` is not a value of `workers`; did you mean `per-tenant`?",
+            ),
+            (
+                "[skill.x]\nworker = \"shared\"",
+                "line 2, column 1: `worker` is not a key of a section; did you mean `workers`?",
             ),
             (
                 "approval = 1",

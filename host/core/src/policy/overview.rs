@@ -1,7 +1,7 @@
 //! A summary of a policy, for a person who reads it before trusting it.
 
 use super::section::{Section, Selector};
-use super::{ApprovalMode, LimitRules, NativeMode, Policy, Rules};
+use super::{ApprovalMode, LimitRules, NativeMode, Policy, Rules, WorkerMode};
 use crate::grant::Grant;
 use crate::limits::{show_bytes, show_duration};
 use crate::tier::Tier;
@@ -31,6 +31,8 @@ pub struct PolicyPart {
     pub approval: Option<&'static str>,
     /// What happens to native scripts.
     pub native: Option<&'static str>,
+    /// Whose runs may use the same process.
+    pub workers: Option<&'static str>,
     /// The interpreters that scripts may use.
     pub interpreters: Option<Vec<String>>,
     /// The limits, each as `name value`.
@@ -44,6 +46,7 @@ impl Policy {
         all.enforce = self.enforce;
         all.approval = Some(self.rules.approval.unwrap_or_default().word());
         all.native = Some(self.rules.native.unwrap_or_default().word());
+        all.workers = Some(self.rules.workers.unwrap_or_default().word());
         let defaults = || Self::INTERPRETERS.map(str::to_owned).to_vec();
         all.interpreters = Some(all.interpreters.unwrap_or_else(defaults));
         std::iter::once(all).chain(self.section_parts()).collect()
@@ -74,6 +77,7 @@ impl Policy {
             grants: rules.grants().iter().map(Grant::to_string).collect(),
             approval: Some(rules.approval().word()),
             native: Some(rules.native().word()),
+            workers: Some(rules.workers().word()),
             interpreters: Some(rules.interpreters()),
             limits: limits(&rules.set_limits()),
             ..part(&Rules::default())
@@ -120,6 +124,7 @@ fn part(rules: &Rules) -> PolicyPart {
         grants: rules.allow.iter().flatten().map(Grant::to_string).collect(),
         approval: rules.approval.map(ApprovalMode::word),
         native: rules.native.map(NativeMode::word),
+        workers: rules.workers.map(WorkerMode::word),
         interpreters: rules.interpreters.clone(),
         limits: limits(&rules.limits),
     }

@@ -6,7 +6,7 @@
 use super::definition::{LimitRules, Rules};
 use super::error::PolicyError;
 use super::section::{Section, Selector};
-use super::{ApprovalMode, NativeMode, Policy};
+use super::{ApprovalMode, NativeMode, Policy, WorkerMode};
 use crate::files::show;
 use crate::grant::Grant;
 use crate::limits::show_bytes;
@@ -74,6 +74,8 @@ struct RulesText<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     native: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    workers: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     allow: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     limits: Option<LimitsText>,
@@ -85,6 +87,7 @@ impl<'a> RulesText<'a> {
             interpreters,
             approval,
             native,
+            workers,
             allow,
             limits,
         } = rules;
@@ -96,6 +99,7 @@ impl<'a> RulesText<'a> {
             interpreters: interpreters.as_deref(),
             approval: approval.map(ApprovalMode::word),
             native: native.map(NativeMode::word),
+            workers: workers.map(WorkerMode::word),
             allow: allow.map(Iterator::collect).transpose()?,
             limits: (*limits != LimitRules::default()).then(|| LimitsText::new(limits)),
         })
@@ -258,16 +262,20 @@ pub(super) mod tests {
             prop::option::of(prop::collection::vec(any_interpreter(), 0..3)),
             prop::option::of(prop::sample::select(ApprovalMode::ALL.to_vec())),
             prop::option::of(prop::sample::select(NativeMode::ALL.to_vec())),
+            prop::option::of(prop::sample::select(WorkerMode::ALL.to_vec())),
             prop::option::of(prop::collection::vec(any_grant(), 0..4)),
             any_limits(),
         )
-            .prop_map(|(interpreters, approval, native, allow, limits)| Rules {
-                interpreters,
-                approval,
-                native,
-                allow,
-                limits,
-            })
+            .prop_map(
+                |(interpreters, approval, native, workers, allow, limits)| Rules {
+                    interpreters,
+                    approval,
+                    native,
+                    workers,
+                    allow,
+                    limits,
+                },
+            )
     }
 
     fn any_section() -> impl Strategy<Value = SkillRules> {

@@ -54,6 +54,37 @@ fn a_batch_is_one_chain_and_leaves_a_head_at_rest() {
 }
 
 #[test]
+fn a_writer_continues_with_the_head_that_it_left_only_if_nobody_else_wrote() {
+    let test = test_log();
+    let (mut one, mut other) = (test.files(), test.files());
+    for writer in [0, 0, 1, 0, 1, 1, 0] {
+        let log = [&mut one, &mut other].into_iter().nth(writer).unwrap();
+        assert!(append(log, u64::MAX, &numbered(1))[0].is_ok());
+        assert_eq!((test.findings(), test.notes()), (vec![], vec![]));
+    }
+    // A head that was changed alone does not count.
+    let head = fs::read(test.path("audit.head")).unwrap();
+    fs::write(test.path("audit.head"), vec![b'x'; head.len()]).unwrap();
+    assert!(append(&mut one, u64::MAX, &numbered(1))[0].is_ok());
+    assert_eq!((test.findings(), test.notes()), (vec![], vec![]));
+    // One that was removed, or a log that was, is noticed.
+    fs::remove_file(test.path("audit.head")).unwrap();
+    assert!(append(&mut one, u64::MAX, &numbered(1))[0].is_ok());
+    let events = events(&test);
+    assert_eq!(events[7..], ["refused", "new_head", "refused"]);
+    let lines = test.lines();
+    test.set_lines(&lines[..9]);
+    assert!(append(&mut one, u64::MAX, &numbered(1))[0].is_ok());
+    assert_eq!(test.lines().len(), 10);
+    let gap = "audit.jsonl:10: `seq` 10 is missing before it";
+    assert!(
+        test.findings().contains(&gap.to_owned()),
+        "{:?}",
+        test.findings()
+    );
+}
+
+#[test]
 fn a_batch_is_split_where_the_file_is_rotated() {
     let test = test_log();
     test.add(1);

@@ -9,6 +9,7 @@
 //! ([`threads`]). An amount of fuel is not a time, so total fuel is a limit of its own. Epochs would
 //! be a little faster, but a count that repeats exactly is worth more to those who meter runs.
 
+pub(crate) mod alone;
 mod budget;
 mod compiled;
 mod deadline;
@@ -61,7 +62,7 @@ use threads::{Reason, Returned, Threads, Watched};
 use tokio::sync::watch;
 use wasmtime::Config;
 use wasmtime::component::Component;
-use worker::WorkerRun;
+use worker::{Serves, WorkerRun};
 
 /// The part of the fiber's stack left to the host's own calls.
 const HOST_STACK: usize = 2 << 20;
@@ -229,7 +230,7 @@ impl Wasm {
                     }
                     Ready::InWorker(workers, guests) => {
                         let run = WorkerRun {
-                            tenant: plan.tenant.clone(),
+                            serves: Serves::new(plan.workers, &plan.tenant),
                             scratch: teardown.scratch().cloned(),
                             stdin,
                             stdout,
@@ -286,13 +287,12 @@ impl Runtime for Wasm {
         }
     }
 
-    fn can_enforce(&self, _: &Plan) -> Result<(), Refusal> {
+    fn can_enforce(&self, plan: &Plan) -> Result<(), Refusal> {
         // The engine and the guest are part of this program, on every machine. Confined workers are not.
-        let checked = self
-            .workers
-            .as_ref()
-            .map_or(Ok(()), |workers| workers.check());
-        checked.map_err(|why| {
+        let Some(workers) = &self.workers else {
+            return alone::check(plan);
+        };
+        workers.check().map_err(|why| {
             let message = format!("no worker process can be confined on this machine: {why}");
             Refusal::new(Check::Isolation, message)
                 .hint("run guests in the process of the host (`Workers::InProcess`)")

@@ -19,6 +19,7 @@ mod server;
 mod wire;
 
 pub(crate) use pool::Pool;
+pub(super) use pool::Serves;
 pub(super) use run::WorkerRun;
 pub use server::serve_if_worker;
 
@@ -34,8 +35,8 @@ pub enum Workers {
     /// On threads of this process: right for a single run, and where no worker can be confined.
     #[default]
     InProcess,
-    /// In processes of their own behind a second wall, one for each run at the same time, and never two tenants in one. They
-    /// are started from this executable, which must call [`serve_if_worker`] first in its `main`. `/proc/self/exe` is that
+    /// In processes of their own behind a second wall, one for each run at the same time, and never two tenants in one unless
+    /// the policy says so ([`WorkerMode`](crate::policy::WorkerMode)). They are started from this executable, which must call [`serve_if_worker`] first in its `main`. `/proc/self/exe` is that
     /// of this process. Where no worker can be confined, requests are refused.
     Processes(PathBuf),
 }

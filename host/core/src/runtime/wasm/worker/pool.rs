@@ -1,11 +1,18 @@
 //! The workers of a host: ready ones, busy ones, and those that are to be replaced.
 //!
-//! A worker serves one tenant. It is replaced after a number of jobs, after a run that ended in a way that the engine cannot
-//! explain, and when it has been idle for a while. One more than is needed is kept ready, so that no request waits for a
-//! process to start. All of that happens on a thread of the pool.
+//! A worker has one job at a time. Its first one decides whom it serves from then on: nobody else, one tenant, or all those
+//! that share workers. So a job of a tenant that does not share is never in a process that ran a job of another tenant, and none
+//! of another tenant follows it there, whatever the policy of the other one says.
+//!
+//! A worker is replaced after a number of jobs, after a run that ended in a way that the engine cannot
+//! explain, and when it has been idle for a while. One more than is needed is kept ready, with the guests of the last run
+//! loaded, so that no request waits for a process to start. All of that happens on a thread of the pool.
 
 use super::super::compiled::GuestFile;
+use super::super::threads::Remote as _;
 use super::client::{Worker, spawn};
+use super::wire::LOAD;
+use crate::policy::WorkerMode;
 use rustix::fs::{AtFlags, StatxFlags, statx};
 use skillrun_confine::wall::{self, Access, Detacher};
 use std::collections::HashMap;
@@ -24,7 +31,7 @@ const MAX_IDLE: Duration = Duration::from_secs(30);
 /// How long a handle on a directory is kept. While it is, what is mounted below the directory is not noticed, and its file
 /// system cannot be unmounted.
 const MAX_AGE: Duration = Duration::from_secs(5);
-/// Workers that wait for a job of their tenant.
+/// Workers that wait for a job.
 const MAX_WAITING: usize = 32;
 /// Directories of which handles are kept.
 const MAX_DIRECTORIES: usize = 64;
@@ -58,13 +65,36 @@ struct State {
     is_closed: bool,
     /// Whether a ready worker was taken and another one should be started.
     wants_spare: bool,
+    /// The guests that it should load: those of the run that took the last one.
+    spare_guests: Vec<GuestFile>,
 }
 
 struct Idle {
     worker: Worker,
-    /// The tenant that it served; `None` if it is fresh.
-    tenant: Option<String>,
+    /// Whom it serves; `None` if it had no job yet.
+    serves: Option<Serves>,
     since: Instant,
+}
+
+/// Whom a worker serves, from its first job on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::runtime::wasm) enum Serves {
+    /// One job.
+    OneRun,
+    /// The jobs of a tenant.
+    Tenant(String),
+    /// The jobs of all tenants that share workers.
+    Sharers,
+}
+
+impl Serves {
+    pub(in crate::runtime::wasm) fn new(mode: WorkerMode, tenant: &str) -> Self {
+        match mode {
+            WorkerMode::PerRun => Self::OneRun,
+            WorkerMode::PerTenant => Self::Tenant(tenant.to_owned()),
+            WorkerMode::Shared => Self::Sharers,
+        }
+    }
 }
 
 /// A directory or a file on a mount.
@@ -110,19 +140,20 @@ impl Pool {
         Ok(())
     }
 
-    /// A worker for a tenant: one that served it before, a fresh one that is ready, or a new one. May block.
-    pub(super) fn take(&self, tenant: &str) -> io::Result<Worker> {
+    /// A worker for a job with these guests: one that serves the same, a fresh one that is ready, or a new one. May block.
+    pub(super) fn take(&self, serves: &Serves, guests: &[GuestFile]) -> io::Result<Worker> {
         self.keep();
         loop {
             let taken = {
                 let mut state = self.shared.lock();
-                let served = |idle: &Idle| idle.tenant.as_deref() == Some(tenant);
-                let position = state.idle.iter().rposition(served);
-                let fresh = || state.idle.iter().rposition(|idle| idle.tenant.is_none());
+                let same = |idle: &Idle| idle.serves.as_ref() == Some(serves);
+                let position = state.idle.iter().rposition(same);
+                let fresh = || state.idle.iter().rposition(|idle| idle.serves.is_none());
                 let position = position.or_else(fresh);
                 let taken = position.map(|position| state.idle.remove(position));
-                if taken.as_ref().is_none_or(|idle| idle.tenant.is_none()) {
+                if taken.as_ref().is_none_or(|idle| idle.serves.is_none()) {
                     state.wants_spare = true;
+                    state.spare_guests = guests.to_vec();
                     self.shared.changed.notify_one();
                 }
                 taken
@@ -186,32 +217,51 @@ impl Drop for Pool {
 }
 
 impl Shared {
-    /// Keeps a worker for the next job of its tenant, unless it has done enough.
-    pub(super) fn give_back(&self, worker: Worker, tenant: Option<String>) {
-        let mut state = self.lock();
-        if state.is_closed || worker.jobs >= MAX_JOBS {
-            state.ending.push(worker);
-            self.changed.notify_one();
-        } else {
-            let since = Instant::now();
-            state.idle.push(Idle {
-                worker,
-                tenant,
-                since,
-            });
-            if state.idle.len() > MAX_WAITING {
-                // The one that has waited longest.
-                let oldest = state.idle.remove(0);
-                state.ending.push(oldest.worker);
-                self.changed.notify_one();
-            }
+    /// Keeps a worker for the next job of those whom it serves, unless it has done enough.
+    pub(super) fn give_back(&self, worker: Worker, serves: Serves) {
+        match serves == Serves::OneRun || worker.jobs >= MAX_JOBS {
+            true => self.end(worker),
+            false => self.keep_idle(worker, Some(serves)),
         }
     }
 
-    /// Ends a worker in the background.
+    fn keep_idle(&self, worker: Worker, serves: Option<Serves>) {
+        let mut state = self.lock();
+        let since = Instant::now();
+        state.idle.push(Idle {
+            worker,
+            serves,
+            since,
+        });
+        let surplus = match state.is_closed {
+            true => state.idle.pop(),
+            // The one that has waited longest.
+            false => (state.idle.len() > MAX_WAITING).then(|| state.idle.remove(0)),
+        };
+        drop(state);
+        if let Some(surplus) = surplus {
+            self.end(surplus.worker);
+        }
+    }
+
+    /// Ends a worker; waits for that in the background.
     pub(super) fn end(&self, worker: Worker) {
+        worker.control.kill();
         self.lock().ending.push(worker);
         self.changed.notify_one();
+    }
+
+    /// Makes a worker load the guests that it does not have.
+    pub(super) fn load(&self, worker: &mut Worker, guests: &[GuestFile]) -> io::Result<()> {
+        // The last one first: the interpreter may import the transpiler.
+        for guest in guests.iter().rev() {
+            if !worker.loaded.contains(&guest.name) {
+                let handle = self.guest(guest)?;
+                worker.send(LOAD, guest.name.as_bytes(), &[handle.as_fd()])?;
+                worker.loaded.push(guest.name);
+            }
+        }
+        Ok(())
     }
 
     /// A handle on a directory or a file from which nothing else can be reached.
@@ -334,17 +384,24 @@ impl Shared {
             state
                 .directories
                 .retain(|_, kept| !is_old(kept.made, MAX_AGE));
-            let has_spare = state.idle.iter().any(|idle| idle.tenant.is_none());
+            let has_spare = state.idle.iter().any(|idle| idle.serves.is_none());
+            let guests = std::mem::take(&mut state.spare_guests);
             let nothing = ending.is_empty() && old.is_empty() && (!is_needed || has_spare);
             if !nothing {
                 drop(state);
-                drop((ending, old));
+                // First, because a request may wait for it.
                 if is_needed && !has_spare {
                     // If it fails, the run that needs one reports why.
-                    if let Ok(worker) = Worker::start(&self.program) {
-                        self.give_back(worker, None);
+                    let started = Worker::start(&self.program);
+                    let loaded = started.and_then(|mut worker| {
+                        self.load(&mut worker, &guests)?;
+                        Ok(worker)
+                    });
+                    if let Ok(worker) = loaded {
+                        self.keep_idle(worker, None);
                     }
                 }
+                drop((ending, old));
                 state = self.lock();
                 continue;
             }

@@ -7,10 +7,10 @@ use super::super::job::{Job, JobMount};
 use super::super::sandbox::Ending;
 use super::super::threads::{Monitor, Returned};
 use super::client::Worker;
-use super::pool::{Pool, Shared};
+use super::pool::{Pool, Serves, Shared};
 use super::wire::{
-    self, CLOSED, DENIED, Denied, ENDED, End, FAILED, HANDLES, LOAD, MAX_HANDLES, RUN, Request,
-    SCRATCH, STDERR, STDOUT, decode, encode, invalid,
+    self, CLOSED, DENIED, Denied, ENDED, End, FAILED, HANDLES, MAX_HANDLES, RUN, Request, SCRATCH,
+    STDERR, STDOUT, decode, encode, invalid,
 };
 use crate::error::Error;
 use crate::files::{plain, show};
@@ -44,8 +44,8 @@ const MAX_TEXT: usize = 4096;
 
 /// What a run in a worker has besides its job.
 pub(in crate::runtime::wasm) struct WorkerRun<'a> {
-    /// Whose run it is.
-    pub(in crate::runtime::wasm) tenant: String,
+    /// Which workers it may use, and who may use its worker after it.
+    pub(in crate::runtime::wasm) serves: Serves,
     pub(in crate::runtime::wasm) stdin: Option<Stdin>,
     /// Its scratch directory, made when the guest uses it.
     pub(in crate::runtime::wasm) scratch: Option<Arc<Scratch>>,
@@ -77,7 +77,7 @@ enum Last {
 }
 
 impl Pool {
-    /// Runs a job in a worker of its tenant; `guests` are loaded if the worker does not have them, and the first one runs.
+    /// Runs a job in a worker that may have it; `guests` are loaded if the worker does not have them, and the first one runs.
     pub(in crate::runtime::wasm) async fn run(
         &self,
         guests: &[GuestFile],
@@ -105,13 +105,13 @@ impl Pool {
         handles.extend(pipe);
 
         let mut worker = self
-            .take(&run.tenant)
+            .take(&run.serves, guests)
             .map_err(|error| failed("start", error))?;
         let mut attempt = 1;
         let began = loop {
             run.monitor
                 .set_remote(Some(Arc::clone(&worker.control) as _));
-            let sent = load(shared, &mut worker, guests).and_then(|()| {
+            let sent = shared.load(&mut worker, guests).and_then(|()| {
                 let began = run.returned.begin();
                 send_request(&worker, &request, &handles)?;
                 Ok(began)
@@ -167,7 +167,7 @@ impl Pool {
         run.monitor.set_remote(None);
         let layers = worker.layers.clone();
         match is_reusable && worker.is_usable() {
-            true => shared.give_back(worker, Some(run.tenant)),
+            true => shared.give_back(worker, run.serves),
             false => shared.end(worker),
         }
         Ok(Ended { finished, layers })
@@ -202,19 +202,6 @@ fn without_end(ending: Ending, time: Duration) -> Finished {
         limits_hit: Vec::new(),
         warnings: Vec::new(),
     }
-}
-
-/// Makes the worker load the guests that it does not have.
-fn load(shared: &Shared, worker: &mut Worker, guests: &[GuestFile]) -> io::Result<()> {
-    // The last one first: the interpreter may import the transpiler.
-    for guest in guests.iter().rev() {
-        if !worker.loaded.contains(&guest.name) {
-            let handle = shared.guest(guest)?;
-            worker.send(LOAD, guest.name.as_bytes(), &[handle.as_fd()])?;
-            worker.loaded.push(guest.name);
-        }
-    }
-    Ok(())
 }
 
 /// Handles on the directories and files of a job, from which nothing else can be reached.
