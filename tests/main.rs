@@ -150,6 +150,7 @@ fn main() -> ExitCode {
         ("workers", workers::tests()),
         ("workers", concurrency::tests_in_workers()),
         ("workers", handles::tests_in_workers()),
+        ("workers", workers::tests_without_namespaces()),
         ("containment", containment::tests()),
         ("corpus", corpus_attacks::tests()),
         ("costs", costs::tests()),

@@ -32,7 +32,7 @@ mod worker;
 pub(crate) use interpreter::Interpreter;
 pub(crate) use typescript::Transpiler;
 pub(crate) use worker::Pool;
-pub use worker::{Workers, serve_if_worker};
+pub use worker::{Wall, Workers, serve_if_worker};
 
 use super::{BoxFuture, Ended, Record, RunContext, Runtime};
 use crate::decision::Permit;

@@ -2,12 +2,15 @@
 //!
 //! A worker serves one tenant. It is replaced after a number of jobs, after a run that ended in a way that the engine cannot
 //! explain, and when it has been idle for a while. One more than is needed is kept ready, so that no request waits for a
-//! process to start. All of that happens on a thread of the pool.
+//! process to start. All of that happens on a thread of the pool. A worker without namespaces serves one job; while it is kept
+//! ready, it loads the guest of the last one.
 
 use super::super::compiled::GuestFile;
+use super::MOUNTS;
 use super::client::{Worker, spawn};
+use super::wire::LOAD;
 use rustix::fs::{AtFlags, StatxFlags, statx};
-use skillrun_confine::wall::{self, Access, Detacher};
+use skillrun_confine::wall::{self, Access, Detacher, WallKind};
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -33,16 +36,18 @@ const MAX_DIRECTORIES: usize = 64;
 pub(crate) struct Pool {
     shared: Arc<Shared>,
     keeper: OnceLock<()>,
-    /// Set once it is known that workers can be confined here.
-    checked: OnceLock<()>,
 }
 
 pub(super) struct Shared {
     program: PathBuf,
+    /// Set once it is known how workers are confined here.
+    wall: OnceLock<WallKind>,
     /// `None` if none was found yet, or the last one failed.
     detacher: Mutex<Option<Arc<Detacher>>>,
     /// Handles on compiled guests, by name: their files may be removed while workers are started.
     guests: Mutex<HashMap<&'static str, Arc<OwnedFd>>>,
+    /// The guests of the last run, which a worker that serves one run loads while it waits.
+    recent: Mutex<Vec<GuestFile>>,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -89,25 +94,20 @@ impl Pool {
         Self {
             shared: Arc::new(Shared {
                 program,
+                wall: OnceLock::new(),
                 detacher: Mutex::default(),
                 guests: Mutex::default(),
+                recent: Mutex::default(),
                 state: Mutex::default(),
                 changed: Condvar::new(),
             }),
             keeper: OnceLock::new(),
-            checked: OnceLock::new(),
         }
     }
 
     /// Why no worker can be confined here. May block.
     pub(crate) fn check(&self) -> Result<(), String> {
-        if self.checked.get().is_none() {
-            wall::probe().map_err(|error| error.to_string())?;
-            self.shared.detacher()?;
-        }
-        // A failure is not kept: it may have been that of a busy machine.
-        self.checked.get_or_init(|| ());
-        Ok(())
+        self.shared.wall().map(drop)
     }
 
     /// A worker for a tenant: one that served it before, a fresh one that is ready, or a new one. May block.
@@ -139,7 +139,7 @@ impl Pool {
     pub(super) fn start(&self) -> io::Result<Worker> {
         let mut attempt = 1;
         loop {
-            match Worker::start(&self.shared.program) {
+            match self.shared.start() {
                 Err(_) if attempt < MAX_ATTEMPTS => attempt += 1,
                 started => return started,
             }
@@ -186,10 +186,63 @@ impl Drop for Pool {
 }
 
 impl Shared {
+    /// What confines the workers, or why none can be confined here. May block.
+    pub(super) fn wall(&self) -> Result<WallKind, String> {
+        if let Some(known) = self.wall.get() {
+            return Ok(*known);
+        }
+        let found = wall::probe().map_err(|error| error.to_string())?.kind;
+        if found == WallKind::Namespaces {
+            self.detacher()?;
+        }
+        // A failure is not kept: it may have been that of a busy machine.
+        Ok(*self.wall.get_or_init(|| found))
+    }
+
+    fn start(&self) -> io::Result<Worker> {
+        let wall = self.wall().map_err(io::Error::other)?;
+        Worker::start(&self.program, wall)
+    }
+
+    /// Makes the worker load the guests that it does not have.
+    pub(super) fn load(&self, worker: &mut Worker, guests: &[GuestFile]) -> io::Result<()> {
+        // The last one first: the interpreter may import the transpiler.
+        for guest in guests.iter().rev() {
+            if !worker.loaded.contains(&guest.name) {
+                let handle = self.guest(guest)?;
+                worker.send(LOAD, guest.name.as_bytes(), &[handle.as_fd()])?;
+                worker.loaded.push(guest.name);
+            }
+        }
+        Ok(())
+    }
+
+    /// Remembers the guests of a run.
+    pub(super) fn set_recent(&self, guests: &[GuestFile]) {
+        let mut recent = lock(&self.recent);
+        let names = |guests: &[GuestFile]| guests.iter().map(|guest| guest.name).collect();
+        let (old, new): (Vec<_>, Vec<_>) = (names(&recent), names(guests));
+        if old != new {
+            *recent = guests.to_vec();
+        }
+    }
+
+    /// Starts a worker for the next run of a tenant that has none. If it fails, the run that needs one reports why.
+    fn start_spare(&self) -> io::Result<Worker> {
+        let mut worker = self.start()?;
+        if !worker.serves_many() {
+            // It serves one run, which would otherwise wait for that.
+            let recent = lock(&self.recent).clone();
+            self.load(&mut worker, &recent)?;
+        }
+        Ok(worker)
+    }
+
     /// Keeps a worker for the next job of its tenant, unless it has done enough.
     pub(super) fn give_back(&self, worker: Worker, tenant: Option<String>) {
         let mut state = self.lock();
-        if state.is_closed || worker.jobs >= MAX_JOBS {
+        let is_spent = worker.jobs >= MAX_JOBS || (worker.jobs > 0 && !worker.serves_many());
+        if state.is_closed || is_spent {
             state.ending.push(worker);
             self.changed.notify_one();
         } else {
@@ -267,10 +320,13 @@ impl Shared {
         if let Some(known) = guests.get(guest.name) {
             return Ok(Arc::clone(known));
         }
+        let has_namespaces = self.wall().map_err(io::Error::other)? == WallKind::Namespaces;
         let handle = Arc::new(match &guest.path {
-            Some(path) => self.detach_for(guest.file.as_fd(), path, Access::ReadCode)?,
-            // Nobody can change a sealed file in memory.
-            None => guest.file.as_fd().try_clone_to_owned()?,
+            Some(path) if has_namespaces => {
+                self.detach_for(guest.file.as_fd(), path, Access::ReadCode)?
+            }
+            // Nobody can change a sealed file in memory, and a worker without namespaces no file that its run was not granted.
+            _ => guest.file.as_fd().try_clone_to_owned()?,
         });
         guests.insert(guest.name, Arc::clone(&handle));
         Ok(handle)
@@ -307,7 +363,7 @@ impl Shared {
         if let Some(found) = &*kept {
             return Ok(Arc::clone(found));
         }
-        let start = |socket| spawn(&self.program, &["mounts"], socket);
+        let start = |socket| spawn(&self.program, &[MOUNTS], socket);
         let found = Detacher::find(&start).map_err(|error| error.to_string())?;
         Ok(Arc::clone(kept.insert(Arc::new(found))))
     }
@@ -340,8 +396,7 @@ impl Shared {
                 drop(state);
                 drop((ending, old));
                 if is_needed && !has_spare {
-                    // If it fails, the run that needs one reports why.
-                    if let Ok(worker) = Worker::start(&self.program) {
+                    if let Ok(worker) = self.start_spare() {
                         self.give_back(worker, None);
                     }
                 }
