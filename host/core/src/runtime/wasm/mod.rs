@@ -18,6 +18,8 @@ mod files;
 mod filesystem;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
+#[cfg(feature = "hole")]
+mod hole;
 mod interpreter;
 mod job;
 mod located;
