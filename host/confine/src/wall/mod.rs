@@ -28,7 +28,7 @@
 //!
 //! and the rest as in namespaces. What it can see in addition is metadata: names, sizes, owners and link targets of the
 //! files that its user could see, the ids of its watcher and of the machine's user, the name of the machine. It can also
-//! set the times of files that it may read and that belong to its user. [`probe`] tells which kind works.
+//! set the times of files that it may read, or has open, and that belong to its user. [`probe`] tells which kind works.
 //!
 //! It must never become weaker than reported: each step that fails is an error that names it, and the
 //! process must then end.

@@ -45,8 +45,8 @@ pub enum Workers {
 
 impl Workers {
     /// Processes started from `program` if they can be confined on this machine and can use these directories, or else threads
-    /// of this process. The layers in an outcome say which. As root, a worker can use a directory only if its file system
-    /// supports id-mapped mounts. Starts a process, so it blocks for a millisecond.
+    /// of this process. The layers in an outcome say which. As root, a worker in namespaces can use a directory only if its
+    /// file system supports id-mapped mounts. Starts a process, so it blocks for a millisecond.
     pub fn if_confined<P: AsRef<Path>>(
         program: impl Into<PathBuf>,
         directories: impl IntoIterator<Item = P>,
