@@ -395,10 +395,11 @@ impl Shared {
             if !nothing {
                 drop(state);
                 drop((ending, old));
-                if is_needed && !has_spare {
-                    if let Ok(worker) = self.start_spare() {
-                        self.give_back(worker, None);
-                    }
+                if is_needed
+                    && !has_spare
+                    && let Ok(worker) = self.start_spare()
+                {
+                    self.give_back(worker, None);
                 }
                 state = self.lock();
                 continue;

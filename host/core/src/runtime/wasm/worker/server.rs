@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::runtime::artifacts::Artifacts;
 use crate::runtime::denials::Denials;
 use skillrun_confine::ConfineError;
-use skillrun_confine::wall::{self, Access};
+use skillrun_confine::wall::{self, Access, WallKind};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
@@ -80,7 +80,7 @@ fn serve(socket: OwnedFd) -> io::Result<()> {
     match ready {
         Ok((runtime, layers)) => {
             send_frame(&socket, READY, &encode(&layers)?, &[], None)?;
-            runtime.block_on(async { Worker::new(socket)?.serve().await })
+            runtime.block_on(async { Worker::new(socket, WallKind::Namespaces)?.serve().await })
         }
         Err(why) => send_frame(&socket, FAILED, why.as_bytes(), &[], None),
     }
@@ -95,7 +95,7 @@ fn serve_one(socket: OwnedFd) -> io::Result<()> {
     match ready {
         Ok(runtime) => {
             send_frame(&socket, WAITING, b"", &[], None)?;
-            runtime.block_on(async { Worker::new(socket)?.serve().await })
+            runtime.block_on(async { Worker::new(socket, WallKind::Landlock)?.serve().await })
         }
         Err(why) => send_frame(&socket, FAILED, why.to_string().as_bytes(), &[], None),
     }
@@ -109,6 +109,8 @@ fn event_loop() -> io::Result<tokio::runtime::Runtime> {
 }
 
 struct Worker {
+    /// Whether it is confined already, or has to confine itself to the handles of its run.
+    wall: WallKind,
     connection: Arc<Connection>,
     guests: HashMap<String, Arc<Loaded>>,
     transpiler: Arc<Transpiler>,
@@ -118,8 +120,9 @@ struct Worker {
 }
 
 impl Worker {
-    fn new(socket: OwnedFd) -> io::Result<Self> {
+    fn new(socket: OwnedFd, wall: WallKind) -> io::Result<Self> {
         Ok(Self {
+            wall,
             connection: Arc::new(Connection::new(socket)?),
             guests: HashMap::new(),
             transpiler: Arc::new(Transpiler::in_worker()),
@@ -140,10 +143,8 @@ impl Worker {
                     }
                 }
                 RUN => {
-                    let request: Request = decode(&payload)?;
-                    let is_only = request.scratch.is_some();
-                    self.run(request).await?;
-                    if is_only {
+                    self.run(decode(&payload)?).await?;
+                    if self.wall == WallKind::Landlock {
                         return Ok(());
                     }
                 }
@@ -185,6 +186,10 @@ impl Worker {
             has_stdin,
             scratch,
         } = request;
+        // Not what the host says decides whether this worker has to confine itself.
+        if scratch.is_some() != (self.wall == WallKind::Landlock) {
+            return Err(invalid());
+        }
         let mut handles = std::mem::take(&mut self.handles).into_iter();
         let mut next = || handles.next().map_or_else(|| self.connection.handle(), Ok);
         let mut mounts = Vec::new();
