@@ -155,6 +155,7 @@ fn main() -> ExitCode {
         ("workers", worker_modes::tests()),
         ("workers", concurrency::tests_in_workers()),
         ("workers", handles::tests_in_workers()),
+        ("workers", workers::tests_without_namespaces()),
         ("containment", containment::tests()),
         ("corpus", corpus_attacks::tests()),
         ("costs", costs::tests()),

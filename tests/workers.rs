@@ -1,7 +1,9 @@
 //! Guests in worker processes: what is particular to them. The tests of `concurrency` and `handles` run in workers too.
+//! All of them run a second time where no user namespace can be created, in workers that Landlock confines.
 
 use crate::env::TestEnv;
 use crate::library::{block_on, host, host_in, permitted, skill};
+use libtest_mimic::Trial;
 use rustix::process::{Pid, Signal, kill_process};
 use skillrun::running::{Run, RunEvent};
 use skillrun::runtime::Workers;
@@ -9,7 +11,8 @@ use skillrun::{Decision, Host, Limits, Outcome, Policy, Request, Status};
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -26,8 +29,72 @@ tests! {
     a_program_that_is_no_worker_runs_nothing,
     workers_end_with_their_host,
     a_hostile_worker_harms_its_own_run_only,
+    output_of_a_worker_that_is_not_confined_yet_is_not_accepted,
+    files_in_a_workspace_belong_to_its_owner_after_a_run,
     a_job_that_a_worker_does_not_read_ends_at_its_time_limit,
     a_protected_path_that_is_not_utf8_does_not_keep_a_worker_from_running,
+}
+
+/// The tests that run guests in workers, each in a process that cannot create user namespaces.
+pub(crate) fn tests_without_namespaces() -> Vec<Trial> {
+    let tests = tests()
+        .into_iter()
+        .chain(crate::concurrency::tests_in_workers())
+        .chain(crate::handles::tests_in_workers());
+    let can_forbid = TestEnv::new()
+        .end_of(&mut without_namespaces(Path::new("true")))
+        .code
+        == 0;
+    let again = tests.map(|test| {
+        let name = test.name().to_owned();
+        let title = format!("{name}_without_namespaces");
+        Trial::test(title, move || {
+            run_without_namespaces(&name);
+            Ok(())
+        })
+    });
+    match can_forbid {
+        true => again.collect(),
+        // Then it runs there anyway.
+        false => again
+            .map(|test| {
+                test.with_kind("cannot create a user namespace to forbid further ones in")
+                    .with_ignored_flag(true)
+            })
+            .collect(),
+    }
+}
+
+/// A program where no more user namespaces can be created.
+fn without_namespaces(program: &Path) -> Command {
+    let launcher = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/native");
+    let mut command = Command::new(launcher.join("without_namespaces"));
+    command
+        .arg(program)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+fn run_without_namespaces(name: &str) {
+    let env = TestEnv::new();
+    let mut command = without_namespaces(&std::env::current_exe().unwrap());
+    command
+        .args(["--exact", name])
+        .env("TMPDIR", env.path("tmp"));
+    let end = env.end_of(&mut command);
+    assert!(
+        end.code == 0 && end.stdout.contains("1 passed"),
+        "{}\n{}",
+        end.stdout,
+        end.stderr
+    );
+}
+
+/// Whether the workers of this process are in namespaces.
+fn has_namespaces() -> bool {
+    Workers::probe().unwrap().without_namespaces.is_none()
 }
 
 /// A host whose workers have an executable of their own, so that they can be told from those of other tests.
@@ -111,7 +178,10 @@ fn the_outcome_names_the_walls_around_the_worker() {
     let walled = Walled::new("print('hello')\n");
     let outcome = block_on(walled.run(walled.request()));
     assert_eq!((outcome.stdout.as_str(), outcome.exit_code), ("hello\n", 0));
-    let mut expected = vec!["wasm", "preopens", "fuel", "worker", "namespaces"];
+    let mut expected = vec!["wasm", "preopens", "fuel", "worker"];
+    if has_namespaces() {
+        expected.push("namespaces");
+    }
     if rustix::process::geteuid().is_root() {
         expected.push("private-user");
     }
@@ -137,6 +207,14 @@ for path in ['/etc/passwd', '../outside', os.path.dirname(__file__) + '/new', '/
     for mode in 'rw':
         try: print(open(path, mode))
         except OSError as error: print(path, mode, error)
+for path in ['c', 'sub', 'none']:
+    try:
+        os.utime(path, (1, 2))
+        print(path, os.stat(path).st_atime, os.stat(path).st_mtime)
+    except OSError as error: print(path, error)
+os.makedirs('d/e'); os.rename('c', 'd/e/c'); os.link('d/e/c', 'd/linked'); os.rename('d/e', 'f'); os.rename('f/c', 'c')
+os.truncate('d/linked', 0); os.remove('d/linked'); os.rmdir('d'); os.rmdir('f')
+open('c', 'w').write('c')
 print(sorted(os.listdir('.')), os.readlink('link'), file=sys.stderr)
 sys.exit(7)
 ";
@@ -351,10 +429,13 @@ fn workers_that_are_killed_at_random_lose_and_double_no_run() {
                         other => assert_eq!(other, Status::Trapped),
                     },
                     // Its worker was killed before it had the job.
-                    Err(error) => assert!(
-                        error.to_string().contains("cannot start a worker"),
-                        "{error}"
-                    ),
+                    Err(error) => {
+                        let error = error.to_string();
+                        // One that serves one run is given its job while it is still new.
+                        let is_new =
+                            !has_namespaces() && error.contains("cannot send a job to a worker");
+                        assert!(is_new || error.contains("cannot start a worker"), "{error}");
+                    }
                 }
             }
         });
@@ -394,6 +475,7 @@ fn workers_that_are_killed_at_random_lose_and_double_no_run() {
 }
 
 /// A worker waits for the next run of its tenant. So after one run of each tenant, there is one for each, and a spare one.
+/// Without namespaces it serves one run, so there is only the spare one.
 fn tenants_never_share_a_worker() {
     let walled = Walled::new("print('ran')\n");
     block_on(async {
@@ -403,6 +485,10 @@ fn tenants_never_share_a_worker() {
                 panic!("not permitted");
             };
             assert_eq!(handle.run(permit).await.unwrap().stdout, "ran\n");
+            let workers = match has_namespaces() {
+                true => workers,
+                false => 1,
+            };
             while walled.processes().len() != 2 * workers {
                 std::thread::yield_now();
             }
@@ -502,7 +588,10 @@ fn workers_end_with_their_host() {
     block_on(async {
         assert_eq!(walled.run(walled.request()).await.stdout, "ran\n");
     });
-    assert!(!walled.processes().is_empty());
+    // A worker that waits, or the spare one.
+    while walled.processes().is_empty() {
+        std::thread::yield_now();
+    }
     let Walled { env, host, program } = walled;
     drop(host);
     let walled = Walled {
@@ -513,6 +602,33 @@ fn workers_end_with_their_host() {
     // The thread of the pool may be starting a spare one at this moment; it ends that, too.
     while !walled.processes().is_empty() {
         std::thread::yield_now();
+    }
+}
+
+/// A worker of root is another user, in namespaces and without.
+fn files_in_a_workspace_belong_to_its_owner_after_a_run() {
+    use std::os::unix::fs::{MetadataExt as _, chown};
+    let walled = Walled::new(
+        "import os\nos.makedirs('a/b')\nopen('a/b/made', 'w').write('x')\nopen('a.txt', 'a').write('more')\n\
+         os.rename('a.txt', 'renamed.txt')\nprint('ran')\n",
+    );
+    let workspace = walled.env.path("workspace");
+    // A user with this id need not exist.
+    let owner = match rustix::process::geteuid().is_root() {
+        true => 12345,
+        false => rustix::process::geteuid().as_raw(),
+    };
+    for path in [workspace.clone(), workspace.join("a.txt")] {
+        chown(&path, Some(owner), None).unwrap();
+    }
+    let outcome = block_on(walled.run(walled.request()));
+    assert_eq!(
+        (outcome.stdout.as_str(), outcome.stderr.as_str()),
+        ("ran\n", "")
+    );
+    for name in ["a", "a/b", "a/b/made", "renamed.txt"] {
+        let found = fs::metadata(workspace.join(name)).unwrap();
+        assert_eq!(found.uid(), owner, "{name}");
     }
 }
 
@@ -527,7 +643,9 @@ def end(status=0, code=b'\0', cpu=0.0, artifacts=b'\0', limits=b'\0', warnings=b
 def artifact(path, digest):
     text = lambda s: bytes([len(s)]) + s
     return b'\1' + text(path) + b'\0\0' + (b'\1' + text(digest) if digest else b'\0')
-host.sendall(frame('y', b'\1\x07seccomp'))
+LAYERS = b'\1\x07seccomp'
+serves_one = 'landlock' in sys.argv
+host.sendall(frame('w') if serves_one else frame('y', LAYERS))
 MODE = 'MODE-OF-THE-TEST'
 if MODE == 'deaf': time.sleep(600)
 data = b''
@@ -544,6 +662,7 @@ def wait_for_job():
 while True:
     wait_for_job()
     out = frame('o', b'written\n')
+    if serves_one and MODE != 'unconfined': host.sendall(frame('k', LAYERS))
     if MODE in ['names itself', 'waits']:
         host.sendall(frame('o', b'%d\n' % os.getpid()))
         while MODE == 'waits' and not os.path.exists(os.path.join(os.path.dirname(sys.argv[0]), 'go')): time.sleep(0.001)
@@ -567,6 +686,8 @@ while True:
         'path that climbs': end(artifacts=artifact(b'../../etc/passwd', b'')),
         'no digest': end(artifacts=artifact(b'a.txt', b'\x1b[2J')),
         'two scratch directories': frame('t') + frame('t'),
+        'confined again': frame('k', LAYERS) + end(),
+        'unconfined': end(),
     }[MODE])
 "#;
 
@@ -599,6 +720,7 @@ fn a_hostile_worker_harms_its_own_run_only() {
         ("path that climbs", Status::Trapped),
         ("no digest", Status::Trapped),
         ("two scratch directories", Status::Trapped),
+        ("confined again", Status::Trapped),
     ] {
         let walled = hostile(mode);
         block_on(async {
@@ -616,6 +738,18 @@ fn a_hostile_worker_harms_its_own_run_only() {
             }
         });
     }
+}
+
+/// One that serves one run reports what confines it before anything else of the run.
+fn output_of_a_worker_that_is_not_confined_yet_is_not_accepted() {
+    let walled = hostile("unconfined");
+    let outcome = block_on(walled.run(walled.request()));
+    let (status, layers): (_, &[&str]) = match has_namespaces() {
+        true => (Status::Exited, &["worker", "seccomp"]),
+        false => (Status::Trapped, &[]),
+    };
+    assert_eq!(outcome.status, status, "{}", outcome.stderr);
+    assert_eq!(outcome.isolation.layers[3..], *layers);
 }
 
 /// Neither sending the job nor stopping it blocks anything.

@@ -127,7 +127,12 @@ pub(crate) fn doctor(args: &Doctor) -> Result<u8, Failure> {
         name: "workers",
         good: true,
         text: match Workers::probe() {
-            Ok(()) => "confined by namespaces, landlock and seccomp".into(),
+            Ok(wall) => match wall.without_namespaces {
+                None => "confined by namespaces, landlock and seccomp".into(),
+                Some(why) => {
+                    format!("one for each run, confined by landlock and seccomp, without namespaces: {why}")
+                }
+            },
             Err(error) => format!("not used, guests run in this process: {error}"),
         },
     });

@@ -38,6 +38,13 @@ use std::io::Write as _;
 use std::process::ExitCode;
 use tokio::signal::unix::{SignalKind, signal};
 
+/// Lints are checked with all features; nothing is built then.
+#[cfg(not(clippy))]
+const _: () = assert!(
+    !skillrun::runtime::HAS_HOLE,
+    "the feature `hole` of `skillrun` is for a test of the library alone"
+);
+
 fn main() -> ExitCode {
     skillrun::runtime::serve_if_worker();
     match complete::complete() {

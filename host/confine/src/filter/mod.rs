@@ -174,12 +174,12 @@ pub(crate) fn filter(backend: Backend, network: Network, memory: Memory) -> Vec<
 
 /// The filter for a process with a table of its own. Calls of `fatal` kill the process, those of
 /// `refused` and `allowed` get the errors that their entries name, and all others ENOSYS.
-pub(crate) fn filter_for(allowed: &[Entry], refused: &[Entry], fatal: &[Entry]) -> Vec<u8> {
+pub(crate) fn filter_for(allowed: &[&[Entry]], refused: &[Entry], fatal: &[Entry]) -> Vec<u8> {
     let program = compile(&answers_for(allowed, refused, fatal), libc::ENOSYS);
     program.iter().flat_map(Instruction::bytes).collect()
 }
 
-fn answers_for(allowed: &[Entry], refused: &[Entry], fatal: &[Entry]) -> BTreeMap<u32, Answer> {
+fn answers_for(allowed: &[&[Entry]], refused: &[Entry], fatal: &[Entry]) -> BTreeMap<u32, Answer> {
     let mut answers = BTreeMap::new();
     let mut add = |entries: &[Entry], answer: &dyn Fn(&Entry) -> Answer| {
         for entry in entries {
@@ -188,7 +188,9 @@ fn answers_for(allowed: &[Entry], refused: &[Entry], fatal: &[Entry]) -> BTreeMa
             }
         }
     };
-    add(allowed, &Entry::answer);
+    for entries in allowed {
+        add(entries, &Entry::answer);
+    }
     add(refused, &Entry::refusal);
     add(fatal, &|_| Answer::Kill);
     answers

@@ -1,12 +1,15 @@
-//! Moves a process into namespaces of its own, and watches it from outside.
+//! Moves a process into namespaces of its own, or into none, and watches it from outside.
 //!
 //! The first process of a process namespace is a new one, so there are two: the worker inside, and a
 //! watcher outside, which the host started. The watcher maps the worker's ids, which only a process
 //! outside may do where the host is root. From then on it can do nothing but wait: it has no
 //! capabilities and a filter with six system calls.
+//!
+//! A worker without namespaces has a watcher, too: a worker that was broken into must not outlive its host,
+//! and the death signal of the host itself would come when the thread ends that started the worker.
 
-use super::calls;
 use super::error::{At as _, Failed, fail, shared};
+use super::{WallKind, calls};
 use crate::ConfineError;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{FileType, Mode, OFlags, fstat};
@@ -49,21 +52,48 @@ const KILLED: i32 = 128;
 /// An ordinary user keeps the own user id. Root never does: it gets an id that owns nothing, the same
 /// for every worker, and [`detached`](super::detached) maps owners to it.
 pub fn enter_namespaces(host: BorrowedFd<'_>) -> io::Result<()> {
+    continue_in_child(host, WallKind::Namespaces)
+}
+
+/// Continues in a child without namespaces, for a worker that [`lock_down_to`](super::lock_down_to) confines. It must
+/// have one thread.
+///
+/// As with [`enter_namespaces`], every handle but the first three and `host` is closed, the call does not return in the
+/// original process, and both processes end when the other end of `host` is closed.
+///
+/// An ordinary user keeps the own user id. Root takes the private one of workers, with the capability to access files
+/// whatever their owner: this user owns none, and Landlock decides which of them can be reached. It is in force only after
+/// [`lock_down_to`](super::lock_down_to).
+pub fn enter_watched(host: BorrowedFd<'_>) -> io::Result<()> {
+    continue_in_child(host, WallKind::Landlock)
+}
+
+fn continue_in_child(host: BorrowedFd<'_>, wall: WallKind) -> io::Result<()> {
     require_one_thread().map_err(io::Error::other)?;
     kernel::close_others(&[host])?;
     let ids = Ids::of_workers().map_err(|error| io::Error::other(shared(error)))?;
     // No signal of a terminal reaches it. The leader of a process group has none already.
     let _ = rustix::process::setsid();
     let (wait, go) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-    match kernel::fork(NAMESPACES).at("create namespaces")? {
+    let (namespaces, step) = match wall {
+        WallKind::Namespaces => (NAMESPACES, "create namespaces"),
+        WallKind::Landlock => (0, "start a process"),
+    };
+    match kernel::fork(namespaces).at(step)? {
         Fork::Child => {
             drop(go);
-            enter(&ids, &wait)
+            match wall {
+                WallKind::Namespaces => enter(&ids, &wait),
+                WallKind::Landlock => enter_without(&ids, &wait),
+            }
         }
         Fork::Parent(worker) => {
             drop(wait);
-            let started = ids
-                .map(worker)
+            let mapped = match wall {
+                WallKind::Namespaces => ids.map(worker),
+                WallKind::Landlock => Ok(()),
+            };
+            let started = mapped
                 .map_err(|error| io::Error::other(shared(error)))
                 .and_then(|()| Ok(rustix::io::write(&go, &[1])?));
             if let Err(error) = started {
@@ -85,20 +115,80 @@ fn enter(ids: &Ids, watcher: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
+/// The child's part without namespaces.
+fn enter_without(ids: &Ids, watcher: &OwnedFd) -> io::Result<()> {
+    await_go(watcher)?;
+    reduce_privileges(ids).map_err(io::Error::other)?;
+    confirm_watcher(watcher)?;
+    kernel::prefer_oom_kill().at("raise its OOM score")?;
+    Ok(())
+}
+
+/// The capabilities of a worker without namespaces, which may be the private user.
+pub(super) fn kept_capabilities(is_private: bool) -> CapabilitySet {
+    match is_private {
+        // Its user owns no file.
+        true => CapabilitySet::DAC_OVERRIDE,
+        false => CapabilitySet::empty(),
+    }
+}
+
+/// Takes the ids of a worker without namespaces, and drops all other privileges.
+fn reduce_privileges(ids: &Ids) -> Result<(), ConfineError> {
+    use rustix::process::{Gid, Uid};
+    let step = "take the private user";
+    let kept = kept_capabilities(ids.private);
+    // First, because with another user it has no capability to do it with.
+    skillrun_supervisor::keep_in_bounding_set(kept).map_err(shared)?;
+    if ids.private {
+        let (user, group) = (Uid::from_raw(ids.outside.0), Gid::from_raw(ids.outside.1));
+        let take = || {
+            rustix::thread::set_thread_groups(&[])?;
+            rustix::thread::set_thread_res_gid(group, group, group)?;
+            rustix::thread::set_keep_capabilities(true)?;
+            rustix::thread::set_thread_res_uid(user, user, user)?;
+            // A change of ids makes a process undumpable, and its own files in /proc unreadable.
+            rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable)
+        };
+        take().map_err(|error| fail(step, error))?;
+    }
+    let sets = CapabilitySets {
+        effective: kept,
+        permitted: kept,
+        inheritable: CapabilitySet::empty(),
+    };
+    rustix::thread::clear_ambient_capability_set()
+        .and_then(|()| rustix::thread::set_capabilities(None, sets))
+        .map_err(|error| fail("drop capabilities", error))
+}
+
 /// Waits until the ids are mapped, and takes them. Makes system calls only.
 pub(super) fn await_ids(ids: &Ids, watcher: &OwnedFd) -> Result<(), Failed> {
-    let die_with_watcher =
-        || set_parent_process_death_signal(Some(Signal::KILL)).at("set the parent-death signal");
-    die_with_watcher()?;
-    if rustix::io::read(watcher, &mut [0]) != Ok(1) {
-        kernel::exit(1);
-    }
+    await_go(watcher)?;
     if ids.private {
         ids.take().at("take the private user")?;
         // A change of ids makes a process undumpable, and its own files in /proc unreadable.
         rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable)
             .at("read its own page map")?;
     }
+    confirm_watcher(watcher)
+}
+
+fn die_with_watcher() -> Result<(), Failed> {
+    set_parent_process_death_signal(Some(Signal::KILL)).at("set the parent-death signal")
+}
+
+/// Waits until the watcher says that its part is done.
+fn await_go(watcher: &OwnedFd) -> Result<(), Failed> {
+    die_with_watcher()?;
+    if rustix::io::read(watcher, &mut [0]) != Ok(1) {
+        kernel::exit(1);
+    }
+    Ok(())
+}
+
+/// Makes sure that this process ends with its watcher.
+fn confirm_watcher(watcher: &OwnedFd) -> Result<(), Failed> {
     // A change of ids clears the signal, and the watcher may have ended in between.
     die_with_watcher()?;
     let mut ended = [PollFd::new(watcher, PollFlags::empty())];

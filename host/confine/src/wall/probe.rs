@@ -1,18 +1,75 @@
 //! Finds out whether this machine allows the wall.
 
 use super::error::{Failed, fail, shared};
-use super::{lockdown, namespaces, root};
-use crate::ConfineError;
+use super::{WallKind, lockdown, namespaces, root};
+use crate::{ConfineError, transient};
+use rustix::thread::CapabilitySet;
 use skillrun_supervisor::ids::Ids;
 use skillrun_supervisor::kernel::{self, Fork, Wait};
 use std::fs::File;
 use std::io::Read as _;
 use std::os::fd::OwnedFd;
 
-/// Checks whether a worker can be confined on this machine, in a child that does nothing else. The error
-/// names the step that is not possible. May be called in a process with threads.
-pub fn probe() -> Result<(), ConfineError> {
-    lockdown::landlock_version()?;
+/// What confines workers on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Wall {
+    /// The strongest kind that works.
+    pub kind: WallKind,
+    /// Why it is not [`WallKind::Namespaces`], if so.
+    pub without_namespaces: Option<ConfineError>,
+}
+
+/// Finds out how a worker can be confined on this machine. Namespaces are attempted in a child that does nothing else. If
+/// nothing works, the error names the steps that are not possible. May be called in a process with threads.
+///
+/// A reason that may pass, such as used up memory, is an error: it must not make the wall weaker.
+pub fn probe() -> Result<Wall, ConfineError> {
+    let why = match namespaces() {
+        Ok(()) => {
+            return Ok(Wall {
+                kind: WallKind::Namespaces,
+                without_namespaces: None,
+            });
+        }
+        Err(why) if transient::is_transient(&why) => return Err(why),
+        Err(why) => why,
+    };
+    match landlock_only() {
+        Ok(()) => Ok(Wall {
+            kind: WallKind::Landlock,
+            without_namespaces: Some(why),
+        }),
+        // The same reason twice says nothing more.
+        Err(same) if same == why => Err(why),
+        Err(neither) => Err(ConfineError {
+            why: format!("{}; without namespaces: {neither}", why.why),
+            ..why
+        }),
+    }
+}
+
+/// Checks whether a worker can be confined without namespaces.
+fn landlock_only() -> Result<(), ConfineError> {
+    lockdown::restrict_files(&[])?;
+    let ids = Ids::of_workers().map_err(shared)?;
+    if ids.private {
+        let step = "take the private user";
+        let sets = rustix::thread::capabilities(None).map_err(|error| fail(step, error))?;
+        let needed = CapabilitySet::SETUID
+            | CapabilitySet::SETGID
+            | CapabilitySet::SETPCAP
+            | namespaces::kept_capabilities(true);
+        if !sets.effective.contains(needed) {
+            return Err(fail(step, "root lacks the capabilities for that"));
+        }
+    }
+    Ok(())
+}
+
+/// Checks whether a worker can be confined in namespaces.
+fn namespaces() -> Result<(), ConfineError> {
+    lockdown::landlock_version(WallKind::Namespaces)?;
     let ids = Ids::of_workers().map_err(shared)?;
     let pipe = || {
         rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)

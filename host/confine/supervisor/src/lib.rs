@@ -20,6 +20,8 @@ pub mod ids;
 pub mod kernel;
 mod plan;
 mod report;
+#[cfg(target_os = "linux")]
+pub mod walk;
 
 #[cfg(target_os = "linux")]
 pub use common::{keep_in_bounding_set, remove_cgroup, send_handles};

@@ -44,12 +44,10 @@ mod sys;
 #[cfg(target_os = "linux")]
 mod tree;
 #[cfg(target_os = "linux")]
-mod walk;
-#[cfg(target_os = "linux")]
 mod watch;
 
 #[cfg(target_os = "linux")]
-use skillrun_supervisor::{error, ids};
+use skillrun_supervisor::{error, ids, walk};
 
 fn main() {
     #[cfg(target_os = "linux")]

@@ -11,11 +11,12 @@ use std::time::Instant;
 const MAX_DEPTH: usize = 400;
 
 /// The walk could not visit every entry.
-pub(crate) struct Incomplete;
+#[derive(Debug)]
+pub struct Incomplete;
 
 /// Passes every entry below `top` to `visit`, until that returns `Break`. Symbolic links are entries
 /// and are not followed.
-pub(crate) fn walk(
+pub fn walk(
     top: BorrowedFd<'_>,
     visit: &mut dyn FnMut(&OwnedFd, &Stat) -> ControlFlow<()>,
 ) -> Result<(), Incomplete> {
@@ -71,7 +72,7 @@ fn list(directory: BorrowedFd<'_>) -> rustix::io::Result<(OwnedFd, Dir)> {
 }
 
 /// Changes the owner of everything below `top` that belongs to user `from`.
-pub(crate) fn change_owner(top: BorrowedFd<'_>, from: u32, to: (u32, u32)) {
+pub fn change_owner(top: BorrowedFd<'_>, from: u32, to: (u32, u32)) {
     use rustix::process::{Gid, Uid};
     let (user, group) = (Uid::from_raw(to.0), Gid::from_raw(to.1));
     // Entries that are too deep to be walked keep the private user as owner.
@@ -92,12 +93,7 @@ pub(crate) fn change_owner(top: BorrowedFd<'_>, from: u32, to: (u32, u32)) {
 /// Whether everything below `top` uses more than `limit` bytes, with each file and directory counted
 /// as `min_per_entry` bytes at least. Entries that cannot be read count as too much. If the deadline
 /// passes first, the answer is no.
-pub(crate) fn exceeds(
-    top: BorrowedFd<'_>,
-    limit: u64,
-    min_per_entry: u64,
-    deadline: Instant,
-) -> bool {
+pub fn exceeds(top: BorrowedFd<'_>, limit: u64, min_per_entry: u64, deadline: Instant) -> bool {
     let mut used = 0u64;
     let walked = walk(top, &mut |_, stat| {
         let bytes = u64::try_from(stat.st_blocks).unwrap_or(0) * 512;

@@ -93,6 +93,121 @@ pub(crate) const FILES: &[Attempt] = &[
         "ENOENT",
     ),
     (
+        "read the type and size of /etc/passwd",
+        |_| {
+            let stat = rustix::fs::stat("/etc/passwd")?;
+            Ok((stat.st_size > 0).to_string())
+        },
+        "ENOENT",
+    ),
+    (
+        "read where the link /proc/self/exe leads",
+        |_| {
+            let target = rustix::fs::readlink("/proc/self/exe", [])?;
+            Ok(target.to_string_lossy().starts_with('/').to_string())
+        },
+        "ENOENT",
+    ),
+    (
+        "read where a link of the host leads",
+        |g| rustix::fs::readlink(format!("/proc/{}/exe", g.host), []).map(|_| String::new()),
+        "ENOENT",
+    ),
+    (
+        "read the host's environment",
+        |g| read(&format!("/proc/{}/environ", g.host)),
+        "ENOENT",
+    ),
+    (
+        "set the times of the secret",
+        |g| {
+            let path = format!("{}/secret", g.outside);
+            done(rustix::fs::utimensat(CWD, path, &epoch(), AtFlags::empty()))
+        },
+        "ENOENT",
+    ),
+    (
+        "set the times of the secret, over ..",
+        |g| {
+            done(rustix::fs::utimensat(
+                &g.workspace,
+                "../secret",
+                &epoch(),
+                AtFlags::empty(),
+            ))
+        },
+        "ENOENT",
+    ),
+    (
+        "set the times of an open file of the skill",
+        |g| {
+            let file = openat(&g.skill, "sub/file", OFlags::RDONLY, none())?;
+            done(rustix::fs::futimens(file, &epoch()))
+        },
+        "EROFS",
+    ),
+    (
+        "remove the secret, over ..",
+        |g| {
+            done(rustix::fs::unlinkat(
+                &g.workspace,
+                "../secret",
+                AtFlags::empty(),
+            ))
+        },
+        "ENOENT",
+    ),
+    (
+        "move the secret in, over ..",
+        |g| {
+            done(rustix::fs::renameat(
+                &g.workspace,
+                "../secret",
+                &g.workspace,
+                "secret",
+            ))
+        },
+        "ENOENT",
+    ),
+    (
+        "link the secret in, over ..",
+        |g| {
+            done(rustix::fs::linkat(
+                &g.workspace,
+                "../secret",
+                &g.workspace,
+                "secret",
+                AtFlags::empty(),
+            ))
+        },
+        "ENOENT",
+    ),
+    (
+        "make a directory above the workspace",
+        |g| done(rustix::fs::mkdirat(&g.workspace, "../made", Mode::RWXU)),
+        "ok ",
+    ),
+    (
+        "list what is above the workspace",
+        |g| {
+            names(openat(
+                &g.workspace,
+                "..",
+                OFlags::RDONLY | OFlags::DIRECTORY,
+                none(),
+            )?)
+        },
+        "ok a b made",
+    ),
+    (
+        "read the secret over a located parent",
+        |g| {
+            let up = openat(&g.workspace, "..", OFlags::PATH, none())?;
+            read_at(&up, "secret")
+        },
+        "ENOENT",
+    ),
+    (
         "set the times of /proc/self/exe",
         |_| {
             done(rustix::fs::utimensat(
@@ -274,7 +389,17 @@ pub(crate) const FILES: &[Attempt] = &[
     ),
     (
         "map a file of the skill as code",
-        |g| raw::run_code(openat(&g.skill, "sub/file", OFlags::RDONLY, none())?.as_fd()),
+        |g| {
+            // Not run: it is no code.
+            let read = openat(&g.skill, "sub/file", OFlags::RDONLY, none())?;
+            let access = libc::PROT_READ | libc::PROT_EXEC;
+            let private = libc::MAP_PRIVATE;
+            let mapped = call(
+                libc::SYS_mmap,
+                &[&0, &4096, &access, &private, &read.as_fd(), &0],
+            );
+            mapped.map(|_| String::new())
+        },
         "EPERM",
     ),
     (

@@ -23,6 +23,8 @@ mod raw;
 #[cfg(target_os = "linux")]
 mod trials;
 #[cfg(target_os = "linux")]
+mod without_namespaces;
+#[cfg(target_os = "linux")]
 mod worker;
 
 /// A handle that every worker inherits by mistake.
@@ -59,6 +61,7 @@ fn name_of(error: i32) -> String {
         (libc::EINVAL, "EINVAL"),
         (libc::ENOTTY, "ENOTTY"),
         (libc::EROFS, "EROFS"),
+        (libc::ETXTBSY, "ETXTBSY"),
         (libc::ENOSYS, "ENOSYS"),
         (libc::EOPNOTSUPP, "EOPNOTSUPP"),
     ];

@@ -2,9 +2,13 @@
 
 use crate::calls;
 use crate::ends::{closed_socket, ends, killed_host, killed_watcher};
-use crate::worker::{Files, Worker, leave_handle_open, located, pair, receive, send, start};
+use crate::without_namespaces::DIFFERENCES;
+use crate::worker::{
+    Files, Worker, leave_handle_open, located, pair, receive, send, start, wall_kind,
+    without_namespaces,
+};
 use libtest_mimic::{Arguments, Failed, Trial};
-use skillrun_confine::wall::{self, Access};
+use skillrun_confine::wall::{self, Access, WallKind};
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
 use std::os::unix::process::CommandExt as _;
@@ -56,14 +60,68 @@ pub(crate) fn main() {
         ));
         trials.push(("everything_holds_for_an_ordinary_user", ordinary_user));
     }
-    let missing = wall::probe().err();
-    if let Some(why) = &missing {
+    let mut landlock_only: Vec<(&str, fn())> = vec![
+        (
+            "every_attempt_meets_what_the_table_says_without_namespaces",
+            || without_namespaces(attempts),
+        ),
+        ("the_layers_without_namespaces_are_in_force", || {
+            without_namespaces(layers_without_namespaces)
+        }),
+        (
+            "worker_and_watcher_without_namespaces_end_when_the_host_closes_the_socket",
+            || without_namespaces(closed_socket),
+        ),
+        (
+            "worker_and_watcher_without_namespaces_end_when_the_host_is_killed",
+            || without_namespaces(killed_host),
+        ),
+        (
+            "the_worker_without_namespaces_ends_when_the_watcher_is_killed",
+            || without_namespaces(killed_watcher),
+        ),
+        (
+            "the_watcher_without_namespaces_ends_as_the_worker_ended",
+            || without_namespaces(ends),
+        ),
+        (
+            "a_worker_without_namespaces_that_dies_takes_no_other_with_it",
+            || without_namespaces(siblings),
+        ),
+        (
+            "a_worker_that_could_keep_rights_is_not_confined_without_namespaces",
+            careless_without_namespaces,
+        ),
+        ("a_granted_handle_is_a_directory_or_a_regular_file", || {
+            without_namespaces(granted_kinds)
+        }),
+    ];
+    if is_root() {
+        landlock_only.push((
+            "what_a_root_hosts_worker_creates_without_namespaces_is_given_to_the_owner",
+            || without_namespaces(given_back),
+        ));
+    }
+    let probed = wall::probe();
+    let missing = match &probed {
+        Ok(found) => found.without_namespaces.as_ref(),
+        Err(why) => Some(why),
+    };
+    if let Some(why) = missing {
+        println!("skipped, there is no wall of namespaces on this machine: {why}");
+    }
+    if let Err(why) = &probed {
         println!("skipped, there is no wall on this machine: {why}");
     }
     leave_handle_open();
-    let trials = trials.into_iter().map(|(name, trial)| {
+    let (no_namespaces, nothing) = (missing.is_some(), probed.is_err());
+    let trials = trials
+        .into_iter()
+        .map(|trial| (trial, no_namespaces))
+        .chain(landlock_only.into_iter().map(|trial| (trial, nothing)));
+    let trials = trials.map(|((name, trial), is_ignored)| {
         let run = move || std::panic::catch_unwind(trial).map_err(|_| Failed::from("see above"));
-        Trial::test(name, run).with_ignored_flag(missing.is_some())
+        Trial::test(name, run).with_ignored_flag(is_ignored)
     });
     let mut arguments = Arguments::from_args();
     // Workers are found by the handles that they inherit, and each trial forks.
@@ -72,11 +130,18 @@ pub(crate) fn main() {
 }
 
 fn attempts() {
+    for (name, _) in DIFFERENCES {
+        assert!(calls::all().any(|(known, ..)| known == name), "{name}");
+    }
     let files = Files::make();
     let mut worker = Worker::start(&files);
     let mut wrong = Vec::new();
     for (name, _, expected) in calls::all() {
         let met = worker.attempt(name);
+        let has_namespaces = wall_kind() == WallKind::Namespaces;
+        let mut differences = DIFFERENCES.iter().filter(|_| !has_namespaces);
+        let differs = differences.find(|(other, _)| other == name);
+        let expected = differs.map_or(*expected, |(_, expected)| expected);
         let (user, root) = expected.split_once('|').unwrap_or((expected, expected));
         let expected = if is_root() { root } else { user };
         if std::env::var_os("WALL_TABLE").is_some() {
@@ -274,12 +339,12 @@ fn siblings() {
 
 fn replaced() {
     let files = Files::make();
-    if !files.detacher.has_helper() {
+    if !files.detacher().has_helper() {
         return; // Paths are not looked up again.
     }
     let (skill, path) = (located(&files.path("skill")), files.path("workspace"));
     let error = files
-        .detacher
+        .detacher()
         .detach(skill.as_fd(), &path, true)
         .unwrap_err();
     assert!(
@@ -289,7 +354,10 @@ fn replaced() {
     let link = files.path("link");
     std::os::unix::fs::symlink(files.path("skill"), &link).unwrap();
     let (sub, path) = (located(&files.path("skill/sub")), link.join("sub"));
-    let error = files.detacher.detach(sub.as_fd(), &path, true).unwrap_err();
+    let error = files
+        .detacher()
+        .detach(sub.as_fd(), &path, true)
+        .unwrap_err();
     assert_eq!(error.raw_os_error(), Some(libc::ELOOP));
 }
 
@@ -300,7 +368,7 @@ fn kinds() {
     let mode = rustix::fs::Mode::RWXU;
     rustix::fs::mknodat(&directory, "fifo", rustix::fs::FileType::Fifo, mode, 0).unwrap();
     let error = files
-        .detacher
+        .detacher()
         .detach(located(&path).as_fd(), &path, false)
         .unwrap_err();
     assert_eq!(error.raw_os_error(), Some(libc::EINVAL));
@@ -315,6 +383,10 @@ fn careless(what: &str) -> String {
         .stdin(theirs)
         .spawn()
         .unwrap();
+    // One without namespaces waits for its handles.
+    if what.starts_with("landlock") {
+        send(&socket, "handles", &[]);
+    }
     let (error, _) = receive(&socket).unwrap();
     watcher.wait().unwrap();
     error
@@ -335,6 +407,113 @@ fn open_directory() {
         error.to_string(),
         "cannot confine the worker in namespaces: it is in none"
     );
+}
+
+fn careless_without_namespaces() {
+    let error = careless("landlock directory");
+    let step = "cannot confine the worker to its handles: the directory at descriptor ";
+    assert!(error.starts_with(step), "{error}");
+    assert_eq!(
+        careless("landlock thread"),
+        "cannot confine the worker: it has 2 threads instead of one"
+    );
+}
+
+/// Landlock has no rules for anything else.
+fn granted_kinds() {
+    let files = Files::make();
+    let mode = rustix::fs::Mode::RWXU;
+    let directory = located(&files.path(""));
+    rustix::fs::mknodat(&directory, "fifo", rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    let fifo = located(&files.path("fifo"));
+    let (socket, theirs) = pair();
+    let mut watcher = Command::new("/proc/self/exe")
+        .arg0("wall-worker")
+        .arg("landlock")
+        .stdin(theirs)
+        .spawn()
+        .unwrap();
+    send(&socket, "fifo", &[fifo.as_fd()]);
+    assert_eq!(
+        receive(&socket).unwrap().0,
+        "cannot enforce Landlock: a handle is neither a directory nor a regular file"
+    );
+    watcher.wait().unwrap();
+}
+
+fn layers_without_namespaces() {
+    let worker = Worker::bare();
+    let expected = match is_root() {
+        true => "private-user landlock seccomp",
+        false => "landlock seccomp",
+    };
+    assert_eq!(worker.layers, expected);
+    let (watcher, inner) = worker.ids();
+    // Access to the files of all owners, for a user who owns none: Landlock decides.
+    let kept = match is_root() {
+        true => "0000000000000002",
+        false => "0000000000000000",
+    };
+    for (process, kept) in [(watcher, "0000000000000000"), (inner, kept)] {
+        assert_eq!(status(process, "Seccomp"), "2");
+        assert_eq!(status(process, "NoNewPrivs"), "1");
+        assert_eq!(status(process, "CapEff"), kept);
+        assert_eq!(status(process, "CapPrm"), kept);
+        for set in ["CapInh", "CapAmb"] {
+            assert_eq!(status(process, set), "0000000000000000", "{set}");
+        }
+        let user = status(process, "Uid");
+        let user: u32 = user.split_whitespace().next().unwrap().parse().unwrap();
+        match is_root() {
+            true => assert!(user > 0x7000_0000, "{user}"),
+            false => assert_eq!(user, rustix::process::geteuid().as_raw()),
+        }
+    }
+    if is_root() {
+        assert_eq!(status(inner, "CapBnd"), kept);
+        // The three standard handles.
+        let handles = std::fs::read_dir(format!("/proc/{inner}/fd")).unwrap();
+        assert_eq!(handles.count(), 3);
+    }
+}
+
+/// The private user owns nothing and may use what is granted, whoever owns it. What it creates goes to the directory's owner.
+fn given_back() {
+    use std::os::unix::fs::chown;
+    let files = Files::make();
+    let workspace = files.path("workspace");
+    for (name, owner, mode) in [("of-another", USER + 1, 0o600), ("of-root", 0, 0o600)] {
+        let path = workspace.join(name);
+        std::fs::write(&path, name).unwrap();
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+        chown(&path, Some(owner), Some(owner)).unwrap();
+    }
+    std::fs::set_permissions(&workspace, PermissionsExt::from_mode(0o700)).unwrap();
+    chown(&workspace, Some(USER), Some(USER)).unwrap();
+    let mut worker = Worker::start(&files);
+    for (name, expected) in [
+        ("read another's private file", "ok of-another"),
+        ("change root's public file", "ok "),
+        ("create a file", "ok "),
+        ("create a file in root's directory", "ok "),
+    ] {
+        assert_eq!(worker.attempt(name), expected, "{name}");
+    }
+    let owner = |name: &str| {
+        let meta = std::fs::metadata(workspace.join(name)).unwrap();
+        (meta.uid(), meta.gid())
+    };
+    let private = owner("made").0;
+    assert!(private > 0x7000_0000, "{private}");
+    wall::give_back(located(&workspace).as_fd()).unwrap();
+    for (name, expected) in [
+        ("made", USER),
+        ("a/made", USER),
+        ("of-another", USER + 1),
+        ("of-root", 0),
+    ] {
+        assert_eq!(owner(name), (expected, expected), "{name}");
+    }
 }
 
 fn owners() {

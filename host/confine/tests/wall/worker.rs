@@ -6,7 +6,8 @@ use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
 };
-use skillrun_confine::wall::{self, Access, Detacher};
+use skillrun_confine::wall::{self, Access, Detacher, WallKind};
+use std::cell::Cell;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -15,25 +16,61 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use tempfile::TempDir;
 
+thread_local! {
+    static WALL: Cell<WallKind> = const { Cell::new(WallKind::Namespaces) };
+}
+
+/// The wall of the workers that this trial starts.
+pub(crate) fn wall_kind() -> WallKind {
+    WALL.get()
+}
+
+/// Runs a trial with workers that are confined without namespaces.
+pub(crate) fn without_namespaces(trial: fn()) {
+    WALL.set(WallKind::Landlock);
+    trial();
+    WALL.set(WallKind::Namespaces);
+}
+
 /// The worker's main function.
 pub(crate) fn run() {
     let host = io::stdin();
     let host = host.as_fd();
     let say = |text: String| send(host, &text, &[]);
-    if let Err(error) = wall::enter_namespaces(host) {
+    let what = std::env::args().nth(1).unwrap_or_default();
+    let has_namespaces = !what.starts_with("landlock");
+    let entered = match has_namespaces {
+        true => wall::enter_namespaces(host),
+        false => wall::enter_watched(host),
+    };
+    if let Err(error) = entered {
         return say(format!("cannot enter: {error}"));
     }
+    // Without namespaces, the handles are there before it is locked down.
+    let early = match has_namespaces {
+        true => None,
+        false => match receive(host) {
+            Some(received) => Some(received),
+            None => return,
+        },
+    };
     // What a careless worker does before.
-    let what = std::env::args().nth(1);
-    let _directory = (what.as_deref() == Some("directory")).then(|| std::fs::File::open("/"));
-    if what.as_deref() == Some("thread") {
+    let _directory = what
+        .ends_with("directory")
+        .then(|| std::fs::File::open("/"));
+    if what.ends_with("thread") {
         std::thread::spawn(std::thread::park);
     }
-    match wall::lock_down() {
+    let locked = match &early {
+        None => wall::lock_down(),
+        Some((_, handles)) => wall::lock_down_to(&granted(handles)),
+    };
+    match locked {
         Ok(layers) => say(layers.join(" ")),
         Err(error) => return say(error.to_string()),
     }
-    let Some((text, handles)) = receive(host) else {
+    let early = early.filter(|(_, handles)| !handles.is_empty());
+    let Some((text, handles)) = early.or_else(|| receive(host)) else {
         return;
     };
     let Ok([skill, workspace, file, code, plain, plain_file]) = <[OwnedFd; 6]>::try_from(handles)
@@ -58,6 +95,19 @@ pub(crate) fn run() {
             _ => say(calls::attempt(&request, &given)),
         }
     }
+}
+
+/// What each handle may be used for. The last two are no grants of their own.
+fn granted(handles: &[OwnedFd]) -> Vec<(BorrowedFd<'_>, Access)> {
+    let access = [
+        Access::Read,
+        Access::Change,
+        Access::Read,
+        Access::ReadCode,
+        Access::Read,
+        Access::Read,
+    ];
+    handles.iter().map(OwnedFd::as_fd).zip(access).collect()
 }
 
 pub(crate) fn send(to: impl AsFd, text: &str, handles: &[BorrowedFd<'_>]) {
@@ -116,19 +166,25 @@ pub(crate) fn detacher() -> Detacher {
 /// What workers are given, and what they must not reach.
 pub(crate) struct Files {
     pub(crate) outside: TempDir,
-    pub(crate) detacher: Detacher,
+    /// Without namespaces nobody can make detached handles.
+    detacher: Option<Detacher>,
 }
 
 impl Files {
     pub(crate) fn make() -> Self {
-        let detacher = detacher();
+        let detacher = match wall_kind() {
+            WallKind::Landlock => None,
+            _ => Some(detacher()),
+        };
         // Root needs a file system with id-mapped mounts, which that of a container may lack.
         let outside = [std::env::temp_dir(), "/dev/shm".into()]
             .into_iter()
             .find_map(|parent| {
                 let outside = tempfile::tempdir_in(parent).ok()?;
                 let path = outside.path().canonicalize().ok()?;
-                detacher.detach(located(&path).as_fd(), &path, true).ok()?;
+                if let Some(detacher) = &detacher {
+                    detacher.detach(located(&path).as_fd(), &path, true).ok()?;
+                }
                 Some(outside)
             });
         let outside = outside.unwrap();
@@ -155,12 +211,23 @@ impl Files {
         self.outside.path().canonicalize().unwrap().join(name)
     }
 
+    pub(crate) fn detacher(&self) -> &Detacher {
+        self.detacher.as_ref().unwrap()
+    }
+
     pub(crate) fn detach(&self, name: &str, access: Access) -> OwnedFd {
         let path = self.path(name);
         let handle = located(&path);
-        self.detacher
-            .detach_for(handle.as_fd(), &path, access)
-            .unwrap()
+        let detacher = self.detacher();
+        detacher.detach_for(handle.as_fd(), &path, access).unwrap()
+    }
+
+    /// What a host sends: a detached handle if there are namespaces.
+    fn handle(&self, name: &str, access: Access) -> OwnedFd {
+        match &self.detacher {
+            Some(_) => self.detach(name, access),
+            None => located(&self.path(name)),
+        }
     }
 }
 
@@ -177,11 +244,27 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// Starts a worker that has locked itself down and has no handles yet.
+    /// Starts a worker that has locked itself down and has no handles.
     pub(crate) fn bare() -> Self {
+        Self::with("", &[])
+    }
+
+    fn with(text: &str, handles: &[BorrowedFd<'_>]) -> Self {
         let (socket, theirs) = pair();
-        let watcher = start("wall-worker", theirs).unwrap();
+        let mut command = Command::new("/proc/self/exe");
+        command.arg0("wall-worker").stdin(Stdio::from(theirs));
+        let is_early = wall_kind() == WallKind::Landlock;
+        if is_early {
+            command.arg("landlock");
+        }
+        let watcher = command.spawn().unwrap();
+        if is_early {
+            send(&socket, &format!("{text} "), handles);
+        }
         let (layers, _) = receive(&socket).unwrap();
+        if !is_early && !handles.is_empty() {
+            send(&socket, text, handles);
+        }
         Self {
             watcher,
             socket,
@@ -190,25 +273,19 @@ impl Worker {
     }
 
     pub(crate) fn start(files: &Files) -> Self {
-        let worker = Self::bare();
         let plain = located(&files.path("skill"));
         let plain_file = std::fs::File::open(files.path("single")).unwrap();
         let handles = [
-            files.detach("skill", Access::Read),
-            files.detach("workspace", Access::Change),
-            files.detach("single", Access::Read),
-            files.detach("code", Access::ReadCode),
+            files.handle("skill", Access::Read),
+            files.handle("workspace", Access::Change),
+            files.handle("single", Access::Read),
+            files.handle("code", Access::ReadCode),
             plain,
             plain_file.into(),
         ];
         let handles: Vec<BorrowedFd<'_>> = handles.iter().map(OwnedFd::as_fd).collect();
         let outside = files.path("").display().to_string();
-        send(
-            &worker.socket,
-            &format!("{} {outside}", std::process::id()),
-            &handles,
-        );
-        worker
+        Self::with(&format!("{} {outside}", std::process::id()), &handles)
     }
 
     /// What an attempt meets; it may end the worker.

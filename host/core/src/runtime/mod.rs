@@ -21,7 +21,11 @@ pub(crate) mod wasm;
 
 pub use self::native::NativeState;
 pub use self::output::Output;
-pub use self::wasm::{Workers, serve_if_worker};
+pub use self::wasm::{Wall, Workers, serve_if_worker};
+
+/// Whether this build has the hole for the tests of the second wall. No program that others use may have it.
+#[doc(hidden)]
+pub const HAS_HOLE: bool = cfg!(feature = "hole");
 pub use crate::plan::RunsIn;
 pub use crate::workspace::{LeftOut, PrivateWorkspace, ReturnedFiles, Workspace, WorkspaceError};
 pub use skillrun_runtimes::third_party_licenses;

@@ -4,10 +4,13 @@
 //! libraries try and survive fails with an error that they understand (`REFUSED`). What only an
 //! attacker calls ends the worker (`FATAL`), which is then replaced: it must not get a second attempt.
 //!
-//! Paths are not tested, because a worker's root is empty: without a handle there is nothing to name.
+//! Paths are not tested. In namespaces a worker's root is empty: without a handle there is nothing to name. Without
+//! namespaces Landlock decides what can be opened and changed by a path; what it does not cover and would change
+//! something is a call that the table refuses, or allows on open files only.
 
 mod refused;
 
+use super::WallKind;
 use crate::filter::{Entry, Is, Test, calls, filter_for};
 use refused::{FATAL, REFUSED};
 use rustix::process::Pid;
@@ -23,8 +26,8 @@ const THREAD: u32 = (libc::CLONE_VM
     | libc::CLONE_PARENT_SETTID
     | libc::CLONE_CHILD_CLEARTID) as u32;
 const THREAD_OF_MUSL: u32 = THREAD | libc::CLONE_DETACHED as u32;
-/// The first process of its namespace, which is what the worker is.
-const OWN_PROCESS: u32 = 1;
+/// The first process of its namespace, which is what a worker in namespaces is.
+const FIRST_PROCESS: u32 = 1;
 /// Which pages of a mapping were written.
 const PAGEMAP_SCAN: u32 = 0xc060_6610;
 
@@ -51,12 +54,12 @@ const ALLOWED: &[Entry] = &[
     .calls(calls![
         SYS_openat, SYS_openat2, SYS_newfstatat, SYS_fstat, SYS_statx, SYS_faccessat, SYS_faccessat2,
         SYS_readlinkat, SYS_getdents64, SYS_mkdirat, SYS_unlinkat, SYS_renameat2, SYS_linkat,
-        SYS_symlinkat, SYS_utimensat, SYS_fstatfs, SYS_getcwd
+        SYS_symlinkat, SYS_fstatfs, SYS_getcwd
     ]),
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     Entry::new("an older form of renaming").calls(calls![SYS_renameat]),
     #[cfg(target_arch = "x86_64")]
-    Entry::new("older forms by which the C library reads files by name, of which only `/proc/self/fd` exists")
+    Entry::new("older forms by which the C library reads files by name, of which it needs `/proc/self/fd`")
         .calls(calls![SYS_open, SYS_stat, SYS_lstat, SYS_access, SYS_readlink]),
     Entry::new("duplicate handles, and make memory files that nobody can change").calls(calls![SYS_fcntl]).when(&[
         &[Test(1, Is::Equal(libc::F_DUPFD as u32))],
@@ -98,10 +101,6 @@ const ALLOWED: &[Entry] = &[
     Entry::new("signals of the engine, for traps in guests").calls(calls![
         SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_sigaltstack
     ]),
-    Entry::new("signals to a thread of its own, by which `abort` ends the process")
-        .calls(calls![SYS_tgkill])
-        .when(&[&[Test(0, Is::Equal(OWN_PROCESS))]])
-        .otherwise(libc::EPERM),
     Entry::new("time and random numbers").calls(calls![
         SYS_clock_gettime, SYS_clock_getres, SYS_clock_nanosleep, SYS_nanosleep, SYS_gettimeofday,
         SYS_getrandom
@@ -124,17 +123,49 @@ const ALLOWED: &[Entry] = &[
     ]),
 ];
 
-/// The filter of a worker.
-pub(super) fn of_worker() -> Vec<u8> {
-    filter_for(ALLOWED, REFUSED, FATAL)
+/// What a worker in namespaces may call in addition.
+const IN_NAMESPACES: &[Entry] = &[
+    Entry::new("set the times of files beneath handles").calls(calls![SYS_utimensat]),
+    Entry::new("signals to a thread of its own, by which `abort` ends the process")
+        .calls(calls![SYS_tgkill])
+        .when(&[&[Test(0, Is::Equal(FIRST_PROCESS))]])
+        .otherwise(libc::EPERM),
+];
+
+/// What a worker without namespaces, the process `own`, may call in addition.
+fn without_namespaces(own: Pid) -> [Entry; 2] {
+    [
+        Entry::new(
+            "set the times of an open file. Landlock does not cover times, so by a path those of any file of the user \
+             could be set",
+        )
+        .calls(calls![SYS_utimensat])
+        .when(&[&[Test(1, Is::Null)]])
+        .otherwise(libc::EPERM),
+        Entry::new("signals to a thread of its own, by which `abort` ends the process")
+            .calls(calls![SYS_tgkill])
+            .when(only(own))
+            .otherwise(libc::EPERM),
+    ]
+}
+
+/// The test that the first argument is this process. Allocated for good, once: a process has one filter.
+fn only(own: Pid) -> &'static [&'static [Test]] {
+    let own = Test(0, Is::Equal(own.as_raw_pid().cast_unsigned()));
+    let own: &'static [Test] = Box::leak(Box::new([own]));
+    Box::leak(Box::new([own]))
+}
+
+/// The filter of a worker with this process id.
+pub(super) fn of_worker(wall: WallKind, own: Pid) -> Vec<u8> {
+    match wall {
+        WallKind::Namespaces => filter_for(&[ALLOWED, IN_NAMESPACES], REFUSED, FATAL),
+        WallKind::Landlock => filter_for(&[ALLOWED, &without_namespaces(own)], REFUSED, FATAL),
+    }
 }
 
 /// The filter of the watcher with this process id. It handles no input, and only waits.
 pub(super) fn of_watcher(own: Pid) -> Vec<u8> {
-    // A process has one filter, so this is allocated once.
-    let own = Test(0, Is::Equal(own.as_raw_pid().cast_unsigned()));
-    let own: &'static [Test] = Box::leak(Box::new([own]));
-    let itself: &'static [&'static [Test]] = Box::leak(Box::new([own]));
     let allowed = [
         Entry::new("wait for the worker and the host").calls(calls![
             SYS_ppoll,
@@ -145,11 +176,11 @@ pub(super) fn of_watcher(own: Pid) -> Vec<u8> {
         Entry::new("the older form of waiting").calls(calls![SYS_poll]),
         Entry::new("end by the signal that has ended the worker")
             .calls(calls![SYS_kill])
-            .when(itself)
+            .when(only(own))
             .otherwise(libc::EPERM),
         Entry::new("end").calls(calls![SYS_exit_group]),
     ];
-    filter_for(&allowed, &[], &[])
+    filter_for(&[&allowed], &[], &[])
 }
 
 #[cfg(test)]
@@ -163,7 +194,13 @@ mod tests {
 
     #[test]
     fn every_call_is_in_one_entry_with_a_reason() {
-        let tables = [ALLOWED, REFUSED, FATAL];
+        let own = rustix::process::getpid();
+        for kind in [IN_NAMESPACES, &without_namespaces(own)] {
+            each_call_has_one_entry([ALLOWED, kind, REFUSED, FATAL]);
+        }
+    }
+
+    fn each_call_has_one_entry(tables: [&[Entry]; 4]) {
         let mut calls: Vec<Call> = tables.iter().flat_map(|table| calls_of(table)).collect();
         calls.sort_by_key(|(_, number)| *number);
         for pair in calls.windows(2) {
@@ -177,8 +214,10 @@ mod tests {
 
     #[test]
     fn calls_that_reach_out_of_the_process_are_not_allowed() {
-        let allowed: Vec<&str> = calls_of(ALLOWED)
+        let more = without_namespaces(rustix::process::getpid());
+        let allowed: Vec<&str> = [ALLOWED, IN_NAMESPACES, &more]
             .into_iter()
+            .flat_map(calls_of)
             .map(|(name, _)| name)
             .collect();
         for call in [
@@ -265,12 +304,12 @@ mod tests {
     #[test]
     fn the_programs_are_short() {
         let instructions = |program: Vec<u8>| program.len() / 8;
-        assert!(
-            instructions(of_worker()) < 450,
-            "{}",
-            instructions(of_worker())
-        );
-        let watcher = of_watcher(rustix::process::getpid());
+        let own = rustix::process::getpid();
+        for wall in [WallKind::Namespaces, WallKind::Landlock] {
+            let length = instructions(of_worker(wall, own));
+            assert!(length < 450, "{wall:?}: {length}");
+        }
+        let watcher = of_watcher(own);
         assert!(instructions(watcher) < 40);
     }
 }

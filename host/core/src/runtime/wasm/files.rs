@@ -47,7 +47,7 @@ pub(super) struct Mount {
     pub(super) protected: Option<Arc<ProtectedPaths>>,
     /// The real path of the directory if its handle is detached.
     detached: Option<PathBuf>,
-    /// The single file, if its handle is detached.
+    /// The single file, if its handle was passed to this worker.
     pub(super) file: Option<Arc<StdFile>>,
     /// Its descriptor, once the guest has asked about it.
     file_descriptor: Option<u32>,
@@ -168,12 +168,13 @@ impl Files {
         Ok(())
     }
 
-    /// Marks the handle of the mount that was added last as detached; `host` is the real path of its directory.
-    pub(super) fn set_detached(&mut self, host: &Path) -> io::Result<()> {
+    /// Marks the handle of the mount that was added last as passed to this worker: one with a single file is that of the
+    /// file. `detached` is the real path of its directory if it is also detached.
+    pub(super) fn set_passed(&mut self, detached: Option<&PathBuf>) -> io::Result<()> {
         if let Some(mount) = self.mounts.last_mut() {
-            mount.detached = Some(host.to_owned());
+            mount.detached = detached.cloned();
             if let Some(only) = &mount.only {
-                mount.detached = Some(host.join(only));
+                mount.detached = detached.map(|host| host.join(only));
                 mount.file = Some(Arc::clone(&mount.dir.dir));
                 mount.dir.dir = empty()?.dir;
             }
@@ -331,7 +332,7 @@ impl FilesView<'_> {
             .ok_or_else(|| ErrorCode::BadDescriptor.into())
     }
 
-    /// A descriptor of the single file `path`, if its handle is detached. It lasts as long as the guest.
+    /// A descriptor of the single file `path`, if its handle was passed to this worker. It lasts as long as the guest.
     pub(super) fn single_file(&mut self, fd: &Fd, path: &str) -> FsResult<Option<Fd>> {
         let index = self.mount_of(fd, path)?;
         let mount = &mut self.files.mounts[index];
@@ -924,6 +925,11 @@ fn mounted(dir: Arc<StdFile>, writable: bool) -> io::Result<Dir> {
 }
 
 static EMPTY: OnceLock<Dir> = OnceLock::new();
+
+/// A handle on a directory in which nothing exists and nothing can be created, for a worker that cannot make one.
+pub(super) fn empty_handle() -> io::Result<OwnedFd> {
+    Ok(empty()?.dir.try_clone()?.into())
+}
 
 /// A directory in which nothing exists and nothing can be created.
 fn empty() -> io::Result<Dir> {

@@ -60,8 +60,10 @@ pub(super) struct JobMount {
 pub(super) struct Handle {
     pub(super) file: Arc<File>,
     /// Whether nothing above it can be reached through it. The real path that the kernel reports for it and for what is in
-    /// it then begins at the mount. A detached handle of a mount with a single file is that of the file.
+    /// it then begins at the mount.
     pub(super) is_detached: bool,
+    /// Whether that of a mount with a single file is the handle of the file, not of its directory.
+    pub(super) is_passed: bool,
 }
 
 impl Handle {
@@ -70,14 +72,23 @@ impl Handle {
         Self {
             file,
             is_detached: false,
+            is_passed: false,
         }
     }
 
-    /// A handle that the host has detached.
+    /// A handle that the host has detached and passed to this worker.
     pub(super) fn detached(file: File) -> Self {
         Self {
-            file: Arc::new(file),
             is_detached: true,
+            ..Self::passed(file)
+        }
+    }
+
+    /// A handle that the host has passed to this worker as it is.
+    pub(super) fn passed(file: File) -> Self {
+        Self {
+            is_passed: true,
+            ..Self::new(Arc::new(file))
         }
     }
 }
@@ -162,7 +173,7 @@ impl Job {
         let writable = mounts.filter(|(mount, _)| mount.writable);
         let writable = writable.map(|(mount, handle)| Directory {
             dir: Arc::clone(&handle.file),
-            is_file: handle.is_detached && mount.only.is_some(),
+            is_file: handle.is_passed && mount.only.is_some(),
             host: mount.host.clone(),
             only: mount.only.clone(),
         });

@@ -11,6 +11,7 @@
 use cap_fs_ext::OpenOptionsFollowExt as _;
 use cap_primitives::fs::{FollowSymlinks, OpenOptions, OpenOptionsExt as _};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Timestamps};
+use rustix::io::Errno;
 use std::fs::{File, FileType, Metadata};
 use std::io;
 use std::os::fd::AsRawFd as _;
@@ -91,7 +92,26 @@ impl Located {
         self.harmless()?;
         // The link in `/proc` leads to the located file itself and no further, even if that is a link.
         let set = rustix::fs::utimensat(CWD, self.proc_path(), times, AtFlags::empty());
+        let set = match set {
+            Err(Errno::PERM) => self.set_times_opened(times).map_err(|_| Errno::PERM),
+            set => set,
+        };
         Ok(set.map_err(io::Error::from)?)
+    }
+
+    /// Sets the times of a regular file or a directory that can be opened. A worker without namespaces may not set them in
+    /// another way.
+    fn set_times_opened(&self, times: &Timestamps) -> rustix::io::Result<()> {
+        if self.kind() == Kind::Other {
+            return Err(Errno::PERM);
+        }
+        let open = |access| {
+            // A file that another process has a lease on is not waited for.
+            let flags = access | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
+            rustix::fs::open(self.proc_path(), flags, Mode::empty())
+        };
+        let opened = open(OFlags::RDONLY).or_else(|_| open(OFlags::WRONLY))?;
+        rustix::fs::futimens(opened, times)
     }
 
     /// The type of a file that neither blocks nor does anything when it is opened.

@@ -19,6 +19,8 @@ mod files;
 mod filesystem;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
+#[cfg(feature = "hole")]
+mod hole;
 mod interpreter;
 mod job;
 mod located;
@@ -33,7 +35,7 @@ mod worker;
 pub(crate) use interpreter::Interpreter;
 pub(crate) use typescript::Transpiler;
 pub(crate) use worker::Pool;
-pub use worker::{Workers, serve_if_worker};
+pub use worker::{Wall, Workers, serve_if_worker};
 
 use super::{BoxFuture, Ended, Record, RunContext, Runtime};
 use crate::decision::Permit;

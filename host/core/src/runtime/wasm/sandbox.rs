@@ -383,8 +383,8 @@ fn add_mounts(job: &Job, handles: &[Handle], budget: &Budget) -> io::Result<File
             budget.clone(),
             protected.cloned(),
         )?;
-        if handle.is_detached {
-            files.set_detached(&mount.host)?;
+        if handle.is_passed {
+            files.set_passed(handle.is_detached.then_some(&mount.host))?;
         }
     }
     Ok(files)

@@ -1,13 +1,14 @@
 //! A worker as its host sees it.
 
 use super::super::threads::Remote;
-use super::NAME;
 use super::server::is_worker;
-use super::wire::{FAILED, FromWorker, READY, STOP, decode, send_frame};
+use super::wire::{FAILED, FromWorker, READY, STOP, WAITING, decode, invalid, send_frame};
+use super::{LANDLOCK, NAME};
 use bytes::Bytes;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use skillrun_confine::wall::WallKind;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -39,8 +40,9 @@ pub(super) struct Worker {
     pub(super) loaded: Vec<&'static str>,
     /// How many jobs it was given.
     pub(super) jobs: u32,
-    /// What confines it.
+    /// What confines it. Nothing yet, if it confines itself to the handles of its run.
     pub(super) layers: Vec<&'static str>,
+    pub(super) wall: WallKind,
 }
 
 /// What the watchdog of a run needs of its worker.
@@ -93,14 +95,18 @@ pub(super) fn spawn(program: &Path, arguments: &[&str], socket: OwnedFd) -> io::
 
 impl Worker {
     /// Starts a worker and waits until it is confined. Blocks for some milliseconds.
-    pub(super) fn start(program: &Path) -> io::Result<Self> {
+    pub(super) fn start(program: &Path, wall: WallKind) -> io::Result<Self> {
         if is_worker() {
             let why = "this program was started as a worker, but does not call `serve_if_worker`";
             return Err(io::Error::other(why));
         }
         let flags = SocketFlags::CLOEXEC;
         let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-        let process = spawn(program, &[], theirs)?;
+        let arguments: &[&str] = match wall {
+            WallKind::Landlock => &[LANDLOCK],
+            _ => &[],
+        };
+        let process = spawn(program, arguments, theirs)?;
         let pid = i32::try_from(process.id()).ok().and_then(Pid::from_raw);
         let pid = pid.ok_or_else(|| io::Error::other("it has no process id"))?;
         let mut worker = Self {
@@ -115,6 +121,7 @@ impl Worker {
             loaded: Vec::new(),
             jobs: 0,
             layers: Vec::new(),
+            wall,
         };
         worker.wait_until_ready()?;
         if let Some(inner) = only_child(pid) {
@@ -129,23 +136,30 @@ impl Worker {
         if poll(&mut ready, Some(&timeout))? == 0 {
             return Err(io::ErrorKind::TimedOut.into());
         }
-        match self.frame()? {
-            Some((READY, payload)) => {
-                let layers: Vec<String> = decode(&payload)?;
-                let known = |name: &String| LAYERS.into_iter().find(|known| known == name);
-                self.layers = ["worker"]
-                    .into_iter()
-                    .chain(layers.iter().filter_map(known))
-                    .collect();
-                Ok(())
-            }
-            Some((FAILED, why)) => Err(io::Error::other(String::from_utf8_lossy(&why))),
-            Some(_) => Err(super::wire::invalid()),
-            None => Err(io::Error::other(format!(
+        match (self.frame()?, self.wall) {
+            (Some((WAITING, _)), WallKind::Landlock) => Ok(()),
+            (Some((READY, payload)), WallKind::Namespaces) => self.set_layers(&payload),
+            (Some((FAILED, why)), _) => Err(io::Error::other(String::from_utf8_lossy(&why))),
+            (Some(_), _) => Err(invalid()),
+            (None, _) => Err(io::Error::other(format!(
                 "it ended before it was ready: {}",
                 self.why_it_ended()
             ))),
         }
+    }
+
+    /// Keeps the layers that the worker reports to be confined by.
+    pub(super) fn set_layers(&mut self, payload: &[u8]) -> io::Result<()> {
+        let layers: Vec<String> = decode(payload)?;
+        let known = |name: &String| LAYERS.into_iter().find(|known| known == name);
+        let layers = layers.iter().filter_map(known);
+        self.layers = ["worker"].into_iter().chain(layers).collect();
+        Ok(())
+    }
+
+    /// Whether it can serve another run.
+    pub(super) fn serves_many(&self) -> bool {
+        self.wall == WallKind::Namespaces
     }
 
     /// Sends a frame.

@@ -10,6 +10,9 @@
 //!
 //! A worker serves one run at a time. Several at once would save a megabyte or two for each, but a crash would end
 //! all of them, and one that hangs in a file call could not be killed.
+//!
+//! Where namespaces are forbidden, Landlock confines a worker to the handles of its run, so it serves one run only
+//! ([`WallKind::Landlock`]). The host chooses the kind of the wall, once: a worker that cannot have that kind runs nothing.
 
 mod client;
 mod connection;
@@ -24,7 +27,7 @@ pub(super) use run::WorkerRun;
 pub use server::serve_if_worker;
 
 use crate::error::Error;
-use skillrun_confine::wall;
+use skillrun_confine::wall::{self, WallKind};
 use std::fs::File;
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
@@ -43,8 +46,8 @@ pub enum Workers {
 
 impl Workers {
     /// Processes started from `program` if they can be confined on this machine and can use these directories, or else threads
-    /// of this process. The layers in an outcome say which. As root, a worker can use a directory only if its file system
-    /// supports id-mapped mounts. Starts a process, so it blocks for a millisecond.
+    /// of this process. The layers in an outcome say which. As root, a worker in namespaces can use a directory only if its
+    /// file system supports id-mapped mounts. Starts a process, so it blocks for a millisecond.
     pub fn if_confined<P: AsRef<Path>>(
         program: impl Into<PathBuf>,
         directories: impl IntoIterator<Item = P>,
@@ -56,17 +59,39 @@ impl Workers {
             Err(_) => true,
         };
         let mut directories = directories.into_iter();
-        match Self::probe().is_ok() && (!is_root || directories.all(is_usable)) {
+        let is_confined = match wall::probe().map(|wall| wall.kind) {
+            Ok(WallKind::Namespaces) => !is_root || directories.all(is_usable),
+            // No copies of mounts are made.
+            Ok(_) => true,
+            Err(_) => false,
+        };
+        match is_confined {
             true => Self::Processes(program.into()),
             false => Self::InProcess,
         }
     }
 
-    /// Why no worker can be confined on this machine. Starts a process, so it blocks for a millisecond.
-    pub fn probe() -> Result<(), Error> {
-        wall::probe().map_err(|error| Error::Sandbox(error.to_string()))
+    /// What confines workers on this machine, or why none can be confined. Starts a process, so it blocks for a
+    /// millisecond.
+    pub fn probe() -> Result<Wall, Error> {
+        let wall = wall::probe().map_err(|error| Error::Sandbox(error.to_string()))?;
+        Ok(Wall {
+            without_namespaces: wall.without_namespaces.map(|why| why.to_string()),
+        })
     }
+}
+
+/// What confines the workers of a machine, besides Landlock and seccomp.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Wall {
+    /// Why namespaces do not, if so. Each worker then serves one run.
+    pub without_namespaces: Option<String>,
 }
 
 /// The name by which the executable of a worker is started.
 const NAME: &str = "skillrun-worker";
+/// The argument of a helper that copies mounts.
+const MOUNTS: &str = "mounts";
+/// The argument of a worker without namespaces.
+const LANDLOCK: &str = "landlock";

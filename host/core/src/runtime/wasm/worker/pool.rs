@@ -2,7 +2,7 @@
 //!
 //! A worker has one job at a time. Its first one decides whom it serves from then on: nobody else, one tenant, or all those
 //! that share workers. So a job of a tenant that does not share is never in a process that ran a job of another tenant, and none
-//! of another tenant follows it there, whatever the policy of the other one says.
+//! of another tenant follows it there, whatever the policy of the other one says. A worker without namespaces serves one job.
 //!
 //! A worker is replaced after a number of jobs, after a run that ended in a way that the engine cannot
 //! explain, and when it has been idle for a while. One more than is needed is kept ready, with the guests of the last run
@@ -10,11 +10,12 @@
 
 use super::super::compiled::GuestFile;
 use super::super::threads::Remote as _;
+use super::MOUNTS;
 use super::client::{Worker, spawn};
 use super::wire::LOAD;
 use crate::policy::WorkerMode;
 use rustix::fs::{AtFlags, StatxFlags, statx};
-use skillrun_confine::wall::{self, Access, Detacher};
+use skillrun_confine::wall::{self, Access, Detacher, WallKind};
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -40,12 +41,12 @@ const MAX_DIRECTORIES: usize = 64;
 pub(crate) struct Pool {
     shared: Arc<Shared>,
     keeper: OnceLock<()>,
-    /// Set once it is known that workers can be confined here.
-    checked: OnceLock<()>,
 }
 
 pub(super) struct Shared {
     program: PathBuf,
+    /// Set once it is known how workers are confined here.
+    wall: OnceLock<WallKind>,
     /// `None` if none was found yet, or the last one failed.
     detacher: Mutex<Option<Arc<Detacher>>>,
     /// Handles on compiled guests, by name: their files may be removed while workers are started.
@@ -119,25 +120,19 @@ impl Pool {
         Self {
             shared: Arc::new(Shared {
                 program,
+                wall: OnceLock::new(),
                 detacher: Mutex::default(),
                 guests: Mutex::default(),
                 state: Mutex::default(),
                 changed: Condvar::new(),
             }),
             keeper: OnceLock::new(),
-            checked: OnceLock::new(),
         }
     }
 
     /// Why no worker can be confined here. May block.
     pub(crate) fn check(&self) -> Result<(), String> {
-        if self.checked.get().is_none() {
-            wall::probe().map_err(|error| error.to_string())?;
-            self.shared.detacher()?;
-        }
-        // A failure is not kept: it may have been that of a busy machine.
-        self.checked.get_or_init(|| ());
-        Ok(())
+        self.shared.wall().map(drop)
     }
 
     /// A worker for a job with these guests: one that serves the same, a fresh one that is ready, or a new one. May block.
@@ -170,7 +165,7 @@ impl Pool {
     pub(super) fn start(&self) -> io::Result<Worker> {
         let mut attempt = 1;
         loop {
-            match Worker::start(&self.shared.program) {
+            match self.shared.start() {
                 Err(_) if attempt < MAX_ATTEMPTS => attempt += 1,
                 started => return started,
             }
@@ -217,11 +212,30 @@ impl Drop for Pool {
 }
 
 impl Shared {
+    /// What confines the workers, or why none can be confined here. May block.
+    pub(super) fn wall(&self) -> Result<WallKind, String> {
+        if let Some(known) = self.wall.get() {
+            return Ok(*known);
+        }
+        let found = wall::probe().map_err(|error| error.to_string())?.kind;
+        if found == WallKind::Namespaces {
+            self.detacher()?;
+        }
+        // A failure is not kept: it may have been that of a busy machine.
+        Ok(*self.wall.get_or_init(|| found))
+    }
+
+    fn start(&self) -> io::Result<Worker> {
+        let wall = self.wall().map_err(io::Error::other)?;
+        Worker::start(&self.program, wall)
+    }
+
     /// Keeps a worker for the next job of those whom it serves, unless it has done enough.
     pub(super) fn give_back(&self, worker: Worker, serves: Serves) {
-        match serves == Serves::OneRun || worker.jobs >= MAX_JOBS {
-            true => self.end(worker),
-            false => self.keep_idle(worker, Some(serves)),
+        let serves_more = serves != Serves::OneRun && worker.serves_many();
+        match serves_more && worker.jobs < MAX_JOBS {
+            true => self.keep_idle(worker, Some(serves)),
+            false => self.end(worker),
         }
     }
 
@@ -317,10 +331,13 @@ impl Shared {
         if let Some(known) = guests.get(guest.name) {
             return Ok(Arc::clone(known));
         }
+        let has_namespaces = self.wall().map_err(io::Error::other)? == WallKind::Namespaces;
         let handle = Arc::new(match &guest.path {
-            Some(path) => self.detach_for(guest.file.as_fd(), path, Access::ReadCode)?,
-            // Nobody can change a sealed file in memory.
-            None => guest.file.as_fd().try_clone_to_owned()?,
+            Some(path) if has_namespaces => {
+                self.detach_for(guest.file.as_fd(), path, Access::ReadCode)?
+            }
+            // Nobody can change a sealed file in memory, and a worker without namespaces no file that its run was not granted.
+            _ => guest.file.as_fd().try_clone_to_owned()?,
         });
         guests.insert(guest.name, Arc::clone(&handle));
         Ok(handle)
@@ -357,7 +374,7 @@ impl Shared {
         if let Some(found) = &*kept {
             return Ok(Arc::clone(found));
         }
-        let start = |socket| spawn(&self.program, &["mounts"], socket);
+        let start = |socket| spawn(&self.program, &[MOUNTS], socket);
         let found = Detacher::find(&start).map_err(|error| error.to_string())?;
         Ok(Arc::clone(kept.insert(Arc::new(found))))
     }
@@ -392,7 +409,7 @@ impl Shared {
                 // First, because a request may wait for it.
                 if is_needed && !has_spare {
                     // If it fails, the run that needs one reports why.
-                    let started = Worker::start(&self.program);
+                    let started = self.start();
                     let loaded = started.and_then(|mut worker| {
                         self.load(&mut worker, &guests)?;
                         Ok(worker)

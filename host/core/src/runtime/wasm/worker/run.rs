@@ -3,14 +3,15 @@
 use super::super::compiled::GuestFile;
 use super::super::deadline::Signal;
 use super::super::engine::Finished;
+use super::super::files::empty_handle;
 use super::super::job::{Job, JobMount};
 use super::super::sandbox::Ending;
 use super::super::threads::{Monitor, Returned};
 use super::client::Worker;
 use super::pool::{Pool, Serves, Shared};
 use super::wire::{
-    self, CLOSED, DENIED, Denied, ENDED, End, FAILED, HANDLES, MAX_HANDLES, RUN, Request, SCRATCH,
-    STDERR, STDOUT, decode, encode, invalid,
+    self, CLOSED, CONFINED, DENIED, Denied, ENDED, End, FAILED, HANDLES, MAX_HANDLES, RUN, Request,
+    SCRATCH, STDERR, STDOUT, SentScratch, decode, encode, invalid,
 };
 use crate::error::Error;
 use crate::files::{plain, show};
@@ -25,7 +26,9 @@ use bytes::Bytes;
 use cap_fs_ext::OpenOptionsFollowExt as _;
 use cap_primitives::fs::{FollowSymlinks, OpenOptions, OpenOptionsExt as _};
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
+use skillrun_confine::wall::{self, WallKind};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -90,19 +93,43 @@ impl Pool {
         };
         let shared = self.shared();
         let (limit, listable) = (job.limits.time, Listable::of(&job));
-        let mut handles = detach_mounts(shared, &job, mounts)
-            .map_err(|error| failed("pass a directory to", error))?;
+        let wall = shared
+            .wall()
+            .map_err(|why| failed("start", io::Error::other(why)))?;
+        let has_namespaces = wall == WallKind::Namespaces;
+        let passed = match has_namespaces {
+            true => detach_mounts(shared, &job, mounts),
+            false => plain_mounts(&job, mounts),
+        };
+        let mut handles = passed.map_err(|error| failed("pass a directory to", error))?;
+        let written: Vec<Arc<OwnedFd>> = job
+            .mounts
+            .iter()
+            .zip(&handles)
+            .filter(|(mount, _)| mount.writable && !has_namespaces)
+            .map(|(_, handle)| Arc::clone(handle))
+            .collect();
         let stdin = run.stdin.take().filter(|_| job.input.is_empty());
         let fed = stdin.map(feed_pipe).transpose();
         let fed = fed.map_err(|error| failed("pass the input to", error))?;
+        let (pipe, _feeding) = fed.unzip();
+        let has_stdin = pipe.is_some();
+        handles.extend(pipe);
+        let scratch = match has_namespaces {
+            true => None,
+            // A ruleset cannot be extended when the guest uses it.
+            false => {
+                let sent = pass_scratch(run.scratch.take(), &mut handles);
+                Some(sent.map_err(|error| failed("pass a directory to", error))?)
+            }
+        };
         let request = Request {
             guest: guests.first().map_or("", |guest| guest.name).to_owned(),
             job,
-            has_stdin: fed.is_some(),
+            has_stdin,
+            scratch,
         };
         let request = encode(&request).map_err(|error| failed("send a job to", error))?;
-        let (pipe, _feeding) = fed.unzip();
-        handles.extend(pipe);
 
         let mut worker = self
             .take(&run.serves, guests)
@@ -138,6 +165,10 @@ impl Pool {
         };
         worker.jobs += 1;
         let last = converse(shared, &mut worker, &mut run).await;
+        for handle in written {
+            // What stays with the private user is no more than a file that its owner cannot use, so the run has not failed.
+            let _ = wall::give_back(handle.as_fd());
+        }
         let time = began.elapsed();
         let was_killed = worker.control.was_killed();
         let (finished, is_reusable) = match last {
@@ -221,6 +252,41 @@ fn detach_mounts(
     detached.collect()
 }
 
+/// The same for a worker without namespaces, which Landlock confines to them: a plain handle could be climbed out of.
+fn plain_mounts(job: &Job, mounts: &[Arc<File>]) -> io::Result<Vec<Arc<OwnedFd>>> {
+    let mounts = job.mounts.iter().zip(mounts);
+    let plain = mounts.map(|(mount, dir)| match &mount.only {
+        None => Ok(Arc::new(dir.as_fd().try_clone_to_owned()?)),
+        Some(only) => open_only(dir, only).map(Arc::new),
+    });
+    plain.collect()
+}
+
+/// Makes the scratch directory of a run, and adds its handle and that of an empty directory to the others.
+fn pass_scratch(
+    scratch: Option<Arc<Scratch>>,
+    handles: &mut Vec<Arc<OwnedFd>>,
+) -> io::Result<SentScratch> {
+    let made = match scratch {
+        Some(scratch) => scratch.open(),
+        None => Err(Errno::NOENT.into()),
+    };
+    let sent = match made {
+        Ok(made) => {
+            handles.push(Arc::new(made));
+            SentScratch::Made
+        }
+        Err(error) => SentScratch::Failed(number(&error)),
+    };
+    handles.push(Arc::new(empty_handle()?));
+    Ok(sent)
+}
+
+/// The number of an error, for a worker.
+fn number(error: &io::Error) -> i32 {
+    error.raw_os_error().unwrap_or(Errno::IO.raw_os_error())
+}
+
 /// A task that ends when it is dropped.
 struct Feeding(JoinHandle<()>);
 
@@ -269,14 +335,21 @@ fn open_only(dir: &File, name: &str) -> io::Result<OwnedFd> {
 async fn converse(shared: &Shared, worker: &mut Worker, run: &mut WorkerRun<'_>) -> Last {
     let mut readers = [true; 2];
     let (mut has_to_stop, mut has_begun) = (false, false);
+    let mut is_confined = worker.serves_many();
     loop {
         let (kind, payload) = match worker.frame() {
             Ok(Some(frame)) => frame,
             Ok(None) => return Last::Lost(None),
             Err(error) => return Last::Lost(Some(error)),
         };
-        has_begun |= kind != FAILED;
+        has_begun |= !matches!(kind, FAILED | CONFINED);
         match kind {
+            CONFINED if !is_confined => match worker.set_layers(&payload) {
+                Ok(()) => is_confined = true,
+                Err(error) => return Last::Lost(Some(error)),
+            },
+            // No guest runs before.
+            kind if !is_confined && kind != FAILED => return Last::Lost(Some(invalid())),
             STDOUT | STDERR => {
                 let index = usize::from(kind == STDERR);
                 let output = if kind == STDOUT {
@@ -332,10 +405,7 @@ fn send_scratch(shared: &Shared, worker: &Worker, scratch: &Scratch) -> io::Resu
             Ok(true)
         }
         Err(error) => {
-            let number = error
-                .raw_os_error()
-                .unwrap_or(rustix::io::Errno::IO.raw_os_error());
-            worker.send(SCRATCH, &encode(&number)?, &[])?;
+            worker.send(SCRATCH, &encode(&number(&error))?, &[])?;
             Ok(false)
         }
     }

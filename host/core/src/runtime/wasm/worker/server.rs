@@ -2,23 +2,25 @@
 
 use super::super::compiled::{Compiled, Idle};
 use super::super::engine::{Finished, Loaded, Surroundings};
-use super::super::files::set_empty;
+use super::super::files::{MakeScratch, set_empty};
 use super::super::interpreter::{self, Interpreter};
-use super::super::job::Handle;
+use super::super::job::{Handle, Job};
 use super::super::priority::{Priority, is_lowered};
 use super::super::sandbox::Io;
 use super::super::threads::Threads;
 use super::super::typescript::Transpiler;
-use super::NAME;
 use super::connection::{Connection, RunConnection, Stream, wired};
 use super::wire::{
-    CLOSED, ENDED, End, FAILED, HANDLES, LOAD, Listed, READY, RUN, Request, SCRATCH, STDERR,
-    STDOUT, STOP, decode, encode, invalid, limit_number, send_frame, status_number,
+    CLOSED, CONFINED, ENDED, End, FAILED, HANDLES, LOAD, Listed, READY, RUN, Request, SCRATCH,
+    STDERR, STDOUT, STOP, SentScratch, WAITING, decode, encode, invalid, limit_number, send_frame,
+    status_number,
 };
+use super::{LANDLOCK, MOUNTS, NAME};
 use crate::error::Error;
 use crate::runtime::artifacts::Artifacts;
 use crate::runtime::denials::Denials;
-use skillrun_confine::wall;
+use skillrun_confine::ConfineError;
+use skillrun_confine::wall::{self, Access, WallKind};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
@@ -34,15 +36,17 @@ pub fn serve_if_worker() {
     if !is_worker() {
         return;
     }
-    if std::env::args_os()
-        .nth(1)
-        .is_some_and(|word| word == "mounts")
-    {
+    let word = std::env::args_os().nth(1).unwrap_or_default();
+    if word == MOUNTS {
         match own_socket() {
             Ok(socket) => wall::serve_helper(socket),
             Err(_) => std::process::exit(1),
         }
     }
+    let serve = match word == LANDLOCK {
+        true => serve_one,
+        false => serve,
+    };
     let code = match own_socket().and_then(serve) {
         Ok(()) => 0,
         Err(_) => 1,
@@ -67,11 +71,7 @@ fn serve(socket: OwnedFd) -> io::Result<()> {
             // Read once from a file of the kernel that a worker does not have.
             let _ = rustix::param::page_size();
             // Before the lock-down, which forbids to make new kinds of descriptors.
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_io()
-                .enable_time()
-                .build()
-                .map_err(|error| error.to_string())?;
+            let runtime = event_loop().map_err(|error| error.to_string())?;
             let layers = wall::lock_down().map_err(|error| error.to_string())?;
             let empty = File::open("/empty").map_err(|error| error.to_string())?;
             set_empty(empty);
@@ -80,13 +80,37 @@ fn serve(socket: OwnedFd) -> io::Result<()> {
     match ready {
         Ok((runtime, layers)) => {
             send_frame(&socket, READY, &encode(&layers)?, &[], None)?;
-            runtime.block_on(async { Worker::new(socket)?.serve().await })
+            runtime.block_on(async { Worker::new(socket, WallKind::Namespaces)?.serve().await })
         }
         Err(why) => send_frame(&socket, FAILED, why.as_bytes(), &[], None),
     }
 }
 
+/// Serves one run as a worker without namespaces. It confines itself when it has the handles of the run.
+fn serve_one(socket: OwnedFd) -> io::Result<()> {
+    let ready = wall::enter_watched(socket.as_fd()).and_then(|()| {
+        let _ = rustix::param::page_size();
+        event_loop()
+    });
+    match ready {
+        Ok(runtime) => {
+            send_frame(&socket, WAITING, b"", &[], None)?;
+            runtime.block_on(async { Worker::new(socket, WallKind::Landlock)?.serve().await })
+        }
+        Err(why) => send_frame(&socket, FAILED, why.to_string().as_bytes(), &[], None),
+    }
+}
+
+fn event_loop() -> io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .build()
+}
+
 struct Worker {
+    /// Whether it is confined already, or has to confine itself to the handles of its run.
+    wall: WallKind,
     connection: Arc<Connection>,
     guests: HashMap<String, Arc<Loaded>>,
     transpiler: Arc<Transpiler>,
@@ -96,8 +120,9 @@ struct Worker {
 }
 
 impl Worker {
-    fn new(socket: OwnedFd) -> io::Result<Self> {
+    fn new(socket: OwnedFd, wall: WallKind) -> io::Result<Self> {
         Ok(Self {
+            wall,
             connection: Arc::new(Connection::new(socket)?),
             guests: HashMap::new(),
             transpiler: Arc::new(Transpiler::in_worker()),
@@ -117,7 +142,12 @@ impl Worker {
                         self.handles.push(self.connection.handle()?);
                     }
                 }
-                RUN => self.run(decode(&payload)?).await?,
+                RUN => {
+                    self.run(decode(&payload)?).await?;
+                    if self.wall == WallKind::Landlock {
+                        return Ok(());
+                    }
+                }
                 // The run that they are for has ended.
                 STOP | CLOSED | SCRATCH => {}
                 _ => return Err(invalid()),
@@ -154,16 +184,45 @@ impl Worker {
             guest,
             job,
             has_stdin,
+            scratch,
         } = request;
+        // Not what the host says decides whether this worker has to confine itself.
+        if scratch.is_some() != (self.wall == WallKind::Landlock) {
+            return Err(invalid());
+        }
         let mut handles = std::mem::take(&mut self.handles).into_iter();
         let mut next = || handles.next().map_or_else(|| self.connection.handle(), Ok);
         let mut mounts = Vec::new();
         for _ in &job.mounts {
-            mounts.push(Handle::detached(next()?.into()));
+            let file = next()?.into();
+            mounts.push(match scratch {
+                None => Handle::detached(file),
+                Some(_) => Handle::passed(file),
+            });
         }
         let stdin = match has_stdin {
             true => Some(pipe::Receiver::from_owned_fd(next()?)?),
             false => None,
+        };
+        let scratch = match scratch {
+            None => None,
+            Some(SentScratch::Made) => Some(Ok(next()?)),
+            Some(SentScratch::Failed(number)) => Some(Err(number)),
+        };
+        let scratch = match scratch {
+            None => None,
+            Some(made) => {
+                let empty = File::from(next()?);
+                match confine(&job, &mounts, made.as_ref().ok(), &empty) {
+                    Ok(layers) => self.connection.send(CONFINED, &encode(&layers)?)?,
+                    Err(error) => {
+                        // It may have a part of its rights left, so it runs nothing any more.
+                        return self.connection.send(FAILED, error.to_string().as_bytes());
+                    }
+                }
+                set_empty(empty);
+                Some(made)
+            }
         };
         let Some(loaded) = self.guests.get(&guest).map(Arc::clone) else {
             return self.connection.send(FAILED, b"the guest is not loaded");
@@ -176,13 +235,22 @@ impl Worker {
             run: Arc::clone(&run),
             kind,
         };
-        let scratch = Arc::clone(&run);
+        let make_scratch: MakeScratch = match scratch {
+            None => {
+                let run = Arc::clone(&run);
+                Arc::new(move || run.request_scratch())
+            }
+            Some(made) => Arc::new(move || match &made {
+                Ok(made) => made.try_clone(),
+                Err(number) => Err(io::Error::from_raw_os_error(*number)),
+            }),
+        };
         let surroundings = Surroundings {
             io: Io {
                 stdin: stdin.map(|stdin| Box::new(stdin) as _),
                 stdout: stream(STDOUT),
                 stderr: stream(STDERR),
-                make_scratch: Some(Arc::new(move || scratch.request_scratch())),
+                make_scratch: Some(make_scratch),
             },
             denials: Arc::clone(&denials),
             monitor: self.threads.monitor(),
@@ -206,6 +274,27 @@ impl Worker {
             Err(error) => self.connection.send(FAILED, error.to_string().as_bytes()),
         }
     }
+}
+
+/// Confines this process to the handles of a run. Returns the layers in force.
+fn confine(
+    job: &Job,
+    mounts: &[Handle],
+    scratch: Option<&OwnedFd>,
+    empty: &File,
+) -> Result<Vec<&'static str>, ConfineError> {
+    let mounts = job.mounts.iter().zip(mounts).map(|(mount, handle)| {
+        let access = match mount.writable {
+            true => Access::Change,
+            false => Access::Read,
+        };
+        (handle.file.as_fd(), access)
+    });
+    let granted: Vec<_> = mounts
+        .chain(scratch.map(|scratch| (scratch.as_fd(), Access::Change)))
+        .chain([(empty.as_fd(), Access::Read)])
+        .collect();
+    wall::lock_down_to(&granted)
 }
 
 /// Loads an interpreter.

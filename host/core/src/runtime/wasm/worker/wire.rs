@@ -35,6 +35,10 @@ pub(super) const CLOSED: u8 = b'c';
 pub(super) const SCRATCH: u8 = b't';
 /// From a worker: it is ready. The payload is a list of layers that confine it.
 pub(super) const READY: u8 = b'y';
+/// From a worker without namespaces: it is ready for one run, and confines itself when it has the handles of that.
+pub(super) const WAITING: u8 = b'w';
+/// From a worker without namespaces: it is confined to the handles of its run. The payload is a list of layers.
+pub(super) const CONFINED: u8 = b'k';
 /// From a worker: why a job or a guest failed.
 pub(super) const FAILED: u8 = b'f';
 /// From a worker: output.
@@ -68,6 +72,17 @@ pub(super) struct Request {
     pub(super) job: Job,
     /// Whether a pipe with the standard input comes with the handles, after those of the mounts.
     pub(super) has_stdin: bool,
+    /// For a worker without namespaces, which cannot ask for it later.
+    pub(super) scratch: Option<SentScratch>,
+}
+
+/// The scratch directory of a run, made before the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum SentScratch {
+    /// Its handle is the last but one of the handles; the last one is that of an empty directory.
+    Made,
+    /// It could not be made, for the reason with this number. The last handle is that of an empty directory.
+    Failed(i32),
 }
 
 /// Something that the guest was denied.
