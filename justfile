@@ -29,9 +29,9 @@ demo:
     cargo build --release
     python3 .ci/demo.py "${CARGO_TARGET_DIR:-target}/release/skillrun" docs/demo.svg
 
-# Measure against the native interpreters, interleaved in one run
+# Measure against native interpreters and other sandboxes, interleaved in one run
 bench *names:
-    cargo bench -p skillrun-cli {{ if names == "" { "" } else { "--bench " + names } }}
+    cargo bench -p skillrun-cli {{ if names == "" { "" } else { "--bench " + replace(names, " ", " --bench ") } }}
 
 # Check format and lints
 check:

@@ -5,7 +5,7 @@
 
 mod measure;
 
-use measure::{Result, Samples, Table, begin, in_turn, times};
+use measure::{Result, Samples, Table, begin, in_turn, rounds, times};
 use skillrun::AuditLog;
 use skillrun::measure::write_line;
 use std::time::Instant;
@@ -40,7 +40,7 @@ fn main() -> Result<()> {
             LINES,
         ),
     ];
-    let rounds = in_turn(sides.len(), ROUNDS, |side| {
+    let rounds = in_turn(sides.len(), rounds(ROUNDS), |side| {
         let (_, log, callers, lines) = sides[side];
         waits(&runtime, log, callers, lines)
     })?;

@@ -13,8 +13,9 @@ fn main() {}
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use crate::measure::peer::spend;
-    use crate::measure::{Result, Samples, Table, begin, in_turn, ms, times};
+    use crate::measure::cost::in_blocks;
+    use crate::measure::peer::{BASH, bubblewrap, has_bubblewrap, spend};
+    use crate::measure::{Result, Samples, Table, begin, in_turn, ms, rounds, times};
     use skillrun_confine::{Backend, Confinement, Job, Limits, Scratch, Stopped};
     use std::fs::{self, File};
     use std::path::Path;
@@ -22,9 +23,9 @@ mod linux {
     use std::time::{Duration, Instant};
 
     const ROUNDS: usize = 60;
-    /// CPU time has a resolution of a hundredth of a second, so it is measured over many runs.
-    const BLOCK: usize = 20;
+    /// Blocks of runs, for what a run costs.
     const BLOCKS: usize = 6;
+    const BLOCK: usize = 20;
     const MANY: usize = 1000;
 
     enum Side {
@@ -46,13 +47,11 @@ mod linux {
 
         fn run(&self, runtime: &tokio::runtime::Runtime, scratch: &Path) -> Result<f64> {
             match self {
-                Self::Plain => spend(command("/bin/bash", &["-c", ":"])),
+                Self::Plain => spend(bash(Command::new(BASH))),
                 Self::Bubblewrap => {
-                    let all: Vec<&str> = BUBBLEWRAP.split_whitespace().collect();
-                    spend(command(
-                        "bwrap",
-                        &[&all[..], &["/bin/bash", "-c", ":"]].concat(),
-                    ))
+                    let mut command = bubblewrap(None);
+                    command.arg(BASH);
+                    spend(bash(command))
                 }
                 Self::Confined(_, confinement) => {
                     let began = Instant::now();
@@ -67,11 +66,6 @@ mod linux {
         }
     }
 
-    /// The options by which bubblewrap shows as much and as little as we do.
-    const BUBBLEWRAP: &str = "--unshare-all --die-with-parent --new-session --clearenv \
-        --ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/lib /lib --symlink usr/lib64 /lib64 \
-        --proc /proc --dev /dev --tmpfs /tmp --";
-
     pub(crate) fn main() -> Result<()> {
         let what = "`bash -c :` confined ÷ started plainly, and ÷ by bubblewrap";
         if !begin("confine", what) {
@@ -81,53 +75,52 @@ mod linux {
             .enable_all()
             .build()?;
         let scratch = tempfile::tempdir()?;
-        let sides = sides(scratch.path(), &runtime);
+        let sides = sides();
         let run = |side: usize| sides[side].run(&runtime, scratch.path());
-        let walls = in_turn(sides.len(), ROUNDS, run)?;
-        let blocks = in_turn(sides.len(), BLOCKS, |side| {
-            let before = processor_time()?;
-            for _ in 0..BLOCK {
-                run(side)?;
-            }
-            Ok((processor_time()? - before) / BLOCK as f64)
-        })?;
+        let walls = in_turn(sides.len(), rounds(ROUNDS), run)?;
+        let costs = in_blocks(&vec![BLOCK; sides.len()], rounds(BLOCKS), run)?;
         let walls: Vec<Samples> = walls.into_iter().map(Samples::new).collect();
-        let cpus: Vec<Samples> = blocks.into_iter().map(Samples::new).collect();
         let peer = sides
             .iter()
             .position(|side| matches!(side, Side::Bubblewrap));
         let mut table = Table::new([
-            "", "wall p50", "p95", "÷ plain", "÷ bwrap", "CPU", "÷ plain", "÷ bwrap",
+            "",
+            "÷ plain",
+            "÷ bwrap",
+            "CPU ÷ plain",
+            "÷ bwrap",
+            "p50",
+            "p95",
+            "CPU",
+            "faults",
         ]);
         for (index, side) in sides.iter().enumerate() {
-            let against = |all: &[Samples], other: Option<usize>| {
-                other.map_or(String::new(), |other| {
-                    times(all[index].p50() / all[other].p50())
-                })
-            };
+            let (own, cost) = (&walls[index], &costs[index]);
+            let [cpu, faults] = cost.cells();
             table.row([
                 side.name(),
-                ms(walls[index].p50()),
-                ms(walls[index].p95()),
-                against(&walls, Some(0)),
-                against(&walls, peer),
-                ms(cpus[index].p50()),
-                against(&cpus, Some(0)),
-                against(&cpus, peer),
+                times(own.p50() / walls[0].p50()),
+                peer.map_or_else(|| "-".into(), |peer| times(own.p50() / walls[peer].p50())),
+                cost.cpu_of(&costs[0]),
+                peer.map_or_else(|| "-".into(), |peer| cost.cpu_of(&costs[peer])),
+                ms(own.p50()),
+                ms(own.p95()),
+                cpu,
+                faults,
             ]);
         }
         table.print();
         println!(
-            "{ROUNDS} rounds in turn; `ahead`: the next supervisor comes up while one is at work\n"
+            "{} rounds in turn; `ahead`: the next supervisor comes up while one is at work\n",
+            rounds(ROUNDS)
         );
         leave_no_trace(&runtime, scratch.path())
     }
 
-    fn sides(scratch: &Path, runtime: &tokio::runtime::Runtime) -> Vec<Side> {
+    fn sides() -> Vec<Side> {
         let mut sides = vec![Side::Plain];
-        match Side::Bubblewrap.run(runtime, scratch) {
-            Ok(_) => sides.push(Side::Bubblewrap),
-            Err(error) => println!("no bubblewrap to compare with: {error}"),
+        if has_bubblewrap() {
+            sides.push(Side::Bubblewrap);
         }
         for backend in [Backend::Namespaces, Backend::Landlock] {
             // Separate instances: spare supervisors must not serve the other side.
@@ -146,7 +139,7 @@ mod linux {
 
     async fn confined(confinement: &Confinement, scratch: &Path) -> Result<Stopped> {
         let job = Job {
-            program: "/bin/bash".into(),
+            program: BASH.into(),
             checked: None,
             script: None,
             arguments: ["-c", ":"].map(Into::into).into(),
@@ -174,22 +167,13 @@ mod linux {
         Ok(running.ended().await?.stopped)
     }
 
-    fn command(program: &str, arguments: &[&str]) -> Command {
-        let mut command = Command::new(program);
+    /// Adds the arguments and the environment that each side has.
+    fn bash(mut command: Command) -> Command {
         command
-            .args(arguments)
+            .args(["-c", ":"])
             .env_clear()
             .env("PATH", "/usr/bin:/bin");
         command
-    }
-
-    /// CPU time of reaped children, in milliseconds.
-    fn processor_time() -> Result<f64> {
-        let text = fs::read_to_string("/proc/self/stat")?;
-        let (_, fields) = text.rsplit_once(')').ok_or("no fields")?;
-        let fields: Vec<&str> = fields.split_whitespace().collect();
-        let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<f64>().ok());
-        Ok((ticks(13).ok_or("no time")? + ticks(14).ok_or("no time")?) * 10.0)
     }
 
     fn leave_no_trace(runtime: &tokio::runtime::Runtime, scratch: &Path) -> Result<()> {
@@ -197,7 +181,8 @@ mod linux {
             return Ok(());
         };
         let before = trace(scratch)?;
-        for _ in 0..MANY {
+        let many = rounds(MANY);
+        for _ in 0..many {
             runtime.block_on(confined(&found, scratch))?;
         }
         let after = trace(scratch)?;
@@ -206,7 +191,7 @@ mod linux {
             .zip(after)
             .map(|((what, before), (_, after))| (what, before, after))
         {
-            println!("{what:<12} {before} before {MANY} runs, {after} after");
+            println!("{what:<12} {before} before {many} runs, {after} after");
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ mod measure;
 
 use measure::env::BenchEnv;
 use measure::peer::{Peer, fastest_node, fastest_python};
-use measure::{Result, Samples, Table, begin, geometric_mean, in_turn, ms, times};
+use measure::{Result, Samples, Table, begin, geometric_mean, in_turn, ms, rounds, times};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
@@ -50,7 +50,10 @@ fn main() -> Result<()> {
             compare(&env, &peer, &JAVASCRIPT)?;
         }
     }
-    println!("{ROUNDS} rounds in turn; both sides printed the same");
+    println!(
+        "{} rounds in turn; both sides printed the same",
+        rounds(ROUNDS)
+    );
     Ok(())
 }
 
@@ -60,7 +63,7 @@ fn compare(env: &BenchEnv, peer: &Peer, programs: &[&str]) -> Result<()> {
     let mut ratios = [vec![], vec![]];
     for program in programs {
         let mut printed = [String::new(), String::new()];
-        let spent = in_turn(2, ROUNDS, |side| {
+        let spent = in_turn(2, rounds(ROUNDS), |side| {
             let command = match side {
                 0 => env.run(program),
                 _ => env.run_native(peer, program),

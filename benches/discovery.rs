@@ -3,7 +3,7 @@
 
 mod measure;
 
-use measure::{Result, Samples, Table, begin, in_turn, ms, times};
+use measure::{Result, Samples, Table, begin, in_turn, ms, rounds, times};
 use skillrun::Skill;
 use std::path::Path;
 use std::time::Instant;
@@ -35,7 +35,7 @@ fn main() -> Result<()> {
             Ok(read.filter_map(std::result::Result::ok).count())
         }),
     ];
-    let spent = in_turn(sides.len(), ROUNDS, |side| {
+    let spent = in_turn(sides.len(), rounds(ROUNDS), |side| {
         let (name, run) = sides[side];
         let began = Instant::now();
         let found = run()?;
@@ -58,7 +58,7 @@ fn main() -> Result<()> {
         ]);
     }
     table.print();
-    println!("{ROUNDS} rounds in turn, files in the page cache");
+    println!("{} rounds in turn, files in the page cache", rounds(ROUNDS));
     Ok(())
 }
 

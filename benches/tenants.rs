@@ -1,11 +1,12 @@
 //! A quiet tenant beside a hostile one: the time of a small run, alone and while another tenant floods the host with
-//! endless loops, allocations, output and files.
+//! endless loops, allocations, output and files. On a host with guests in its own process, and on one with workers.
 
 mod measure;
 
 use measure::env::BenchEnv;
-use measure::{Result, Samples, Table, begin, ms, times};
+use measure::{Result, Samples, Table, begin, ms, rounds, times};
 use skillrun::running::RunEvent;
+use skillrun::runtime::Workers;
 use skillrun::tenant::{Quota, Tenant, TenantSettings};
 use skillrun::{Decision, Host, Limits, Permit, Request, RunError, Skill};
 use std::sync::Arc;
@@ -26,6 +27,8 @@ const ROUNDS: usize = 10;
 const RUNS: usize = 200;
 /// Runs that the hostile tenant wants at the same time.
 const WANTED: usize = 50;
+/// What is left of a flood after it was stopped ends within this time, and is no part of what follows.
+const PAUSE: Duration = Duration::from_millis(100);
 
 fn main() -> Result<()> {
     let what = "a quiet tenant's runs, alone and beside a hostile tenant";
@@ -33,62 +36,94 @@ fn main() -> Result<()> {
         return Ok(());
     }
     let env = BenchEnv::new()?;
-    let host = env.host(Some(4));
+    let program = env!("CARGO_BIN_EXE_skillrun").into();
     let skill = env.skill()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
-    let samples = runtime.block_on(measure(&host, &skill))?;
+    let mut sides = Vec::new();
+    for (name, workers) in [
+        ("in process", Workers::InProcess),
+        ("in workers", Workers::Processes(program)),
+    ] {
+        sides.push(Side::new(name, &env.host_with(Some(4), workers))?);
+    }
+    // The first round warms up.
+    for round in 0..=rounds(ROUNDS) {
+        for side in &mut sides {
+            runtime.block_on(side.round(&skill, round > 0))?;
+        }
+    }
 
-    let mut table = Table::new(["", "p50", "p99", "p50 ÷ alone", "p99 ÷ alone"]);
-    for (script, [alone, beside]) in QUIET.iter().zip(samples) {
-        for (name, samples) in [("alone", &alone), ("beside", &beside)] {
-            table.row([
-                format!("{script}, {name}"),
-                ms(samples.p50()),
-                ms(samples.p99()),
-                times(samples.p50() / alone.p50()),
-                times(samples.p99() / alone.p99()),
-            ]);
+    let mut table = Table::new(["", "p50 ÷ alone", "p99 ÷ alone", "p50", "p99"]);
+    for side in sides {
+        for (script, times_of) in QUIET.iter().zip(side.times) {
+            let [alone, beside] = times_of.map(Samples::new);
+            for (name, samples) in [("alone", &alone), ("beside", &beside)] {
+                table.row([
+                    format!("{script}, {}, {name}", side.name),
+                    times(samples.p50() / alone.p50()),
+                    times(samples.p99() / alone.p99()),
+                    ms(samples.p50()),
+                    ms(samples.p99()),
+                ]);
+            }
         }
     }
     table.print();
     Ok(())
 }
 
-async fn measure(host: &Host, skill: &Arc<Skill>) -> Result<Vec<[Samples; 2]>> {
-    let (quiet, hostile) = (host.tenant("quiet"), host.tenant("hostile"));
-    // On two processors, one stays for others.
-    let processors = std::thread::available_parallelism()?.get();
-    hostile.configure(TenantSettings {
-        quota: Quota {
-            running: Some(u32::try_from(processors / 2)?.max(1)),
-            ..Quota::default()
-        },
-        ..TenantSettings::default()
-    })?;
-    let mut times = QUIET.map(|_| [Vec::new(), Vec::new()]);
-    for round in 0..=ROUNDS {
-        for side in [0, 1] {
-            let flood = match side {
-                0 => None,
-                _ => Some(Flood::start(&hostile, skill).await?),
+/// A host and its two tenants.
+struct Side {
+    name: &'static str,
+    quiet: Tenant,
+    hostile: Tenant,
+    /// Of each quiet script, alone and beside the hostile tenant.
+    times: [[Vec<f64>; 2]; 2],
+}
+
+impl Side {
+    fn new(name: &'static str, host: &Host) -> Result<Self> {
+        let hostile = host.tenant("hostile");
+        // On two processors, one stays for others.
+        let processors = std::thread::available_parallelism()?.get();
+        hostile.configure(TenantSettings {
+            quota: Quota {
+                running: Some(u32::try_from(processors / 2)?.max(1)),
+                ..Quota::default()
+            },
+            ..TenantSettings::default()
+        })?;
+        Ok(Self {
+            name,
+            quiet: host.tenant("quiet"),
+            hostile,
+            times: Default::default(),
+        })
+    }
+
+    async fn round(&mut self, skill: &Arc<Skill>, counts: bool) -> Result<()> {
+        for is_beside in [false, true] {
+            let flood = match is_beside {
+                false => None,
+                true => Some(Flood::start(&self.hostile, skill).await?),
             };
             for _ in 0..RUNS {
-                for (script, times) in QUIET.iter().zip(&mut times) {
-                    let time = once(&quiet, skill, script).await?;
-                    // The first round warms up.
-                    if round > 0 {
-                        times[side].push(time);
+                for (script, times) in QUIET.iter().zip(&mut self.times) {
+                    let time = once(&self.quiet, skill, script).await?;
+                    if counts {
+                        times[usize::from(is_beside)].push(time);
                     }
                 }
             }
             if let Some(flood) = flood {
                 flood.stop().await;
+                tokio::time::sleep(PAUSE).await;
             }
         }
+        Ok(())
     }
-    Ok(times.map(|sides| sides.map(Samples::new)).into())
 }
 
 /// The time of one run in milliseconds.

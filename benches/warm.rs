@@ -1,12 +1,13 @@
-//! A warm host: deciding and running a script inside one long-lived process, as an embedding
-//! server does, and how many runs per second one thread and two threads reach.
+//! A warm host: deciding and running a script inside one long-lived process, as an embedding server does, compared with a
+//! process of a native interpreter for each run.
 
 mod measure;
 
+use measure::cost::in_blocks;
 use measure::env::BenchEnv;
 use measure::peer::{Peer, fastest_node, fastest_python, spend};
-use measure::runs::{once, rate, runtime};
-use measure::{Result, Samples, Table, begin, in_turn, ms, times};
+use measure::runs::{once, runtime};
+use measure::{Result, Samples, Table, begin, in_turn, ms, rounds, times};
 
 const SCRIPTS: [&str; 5] = [
     "hello.py",
@@ -16,8 +17,10 @@ const SCRIPTS: [&str; 5] = [
     "hello.ts",
 ];
 const ROUNDS: usize = 200;
-/// How often each rate is measured, in turn.
-const WINDOWS: usize = 3;
+/// Blocks of runs, for what a run costs, and how many runs of a native interpreter cost as much time as one block of ours.
+const BLOCKS: usize = 6;
+const BLOCK: usize = 100;
+const NATIVE_BLOCK: usize = 10;
 
 fn main() -> Result<()> {
     if !begin(
@@ -42,55 +45,64 @@ fn main() -> Result<()> {
         .collect();
 
     let runtime = runtime()?;
-    let warm = in_turn(SCRIPTS.len(), ROUNDS, |side| {
+    let warm = in_turn(SCRIPTS.len(), rounds(ROUNDS), |side| {
         runtime.block_on(once(&host, &skill, SCRIPTS[side]))
     })?;
     // A process costs much more than a warm run, so fewer are enough.
-    let native = in_turn(compared.len() * 2, ROUNDS / 10, |side| {
+    let pair = |side: usize| {
         let (script, peer) = compared[side / 2];
-        if side % 2 == 0 {
+        if side.is_multiple_of(2) {
             runtime.block_on(once(&host, &skill, script))
         } else {
             spend(env.run_native(peer, script))
         }
-    })?;
-    let mut table = Table::new(["", "p50", "p95", "least", "÷ native process"]);
+    };
+    let native = in_turn(compared.len() * 2, rounds(ROUNDS / 10), pair)?;
+    let lengths = [BLOCK, NATIVE_BLOCK].repeat(compared.len());
+    let costs = in_blocks(&lengths, rounds(BLOCKS), pair)?;
+    let mut table = Table::new([
+        "",
+        "÷ native process",
+        "CPU ÷ native",
+        "p50",
+        "p95",
+        "least",
+        "CPU",
+        "faults",
+        "native CPU",
+        "faults",
+    ]);
     let warm: Vec<Samples> = warm.into_iter().map(Samples::new).collect();
     let native: Vec<Samples> = native.into_iter().map(Samples::new).collect();
     for (script, own) in SCRIPTS.iter().zip(&warm) {
-        let pair = compared.iter().zip(native.chunks(2));
-        let pair = pair.into_iter().find(|((name, _), _)| name == script);
-        let process = match pair {
-            Some((_, [own, process])) => times(own.p50() / process.p50()),
-            _ => "-".into(),
+        let pair = compared.iter().position(|(name, _)| name == script);
+        let [ratio, cpu_ratio, cpu, faults, native_cpu, native_faults] = match pair {
+            None => std::array::from_fn(|_| "-".into()),
+            Some(pair) => {
+                let (inside, process) = (2 * pair, 2 * pair + 1);
+                let [cpu, faults] = costs[inside].cells();
+                let [native_cpu, native_faults] = costs[process].cells();
+                [
+                    times(native[inside].p50() / native[process].p50()),
+                    costs[inside].cpu_of(&costs[process]),
+                    cpu,
+                    faults,
+                    native_cpu,
+                    native_faults,
+                ]
+            }
         };
         table.row([
             (*script).to_owned(),
+            ratio,
+            cpu_ratio,
             ms(own.p50()),
             ms(own.p95()),
             ms(own.min()),
-            process,
-        ]);
-    }
-    table.print();
-
-    println!();
-    let loads: Vec<(&str, usize)> = SCRIPTS
-        .iter()
-        .flat_map(|script| [(*script, 1), (*script, 2)])
-        .collect();
-    let rates = in_turn(loads.len(), WINDOWS, |side| {
-        let (script, threads) = loads[side];
-        rate(&host, &skill, script, threads)
-    })?;
-    let rates: Vec<Samples> = rates.into_iter().map(Samples::new).collect();
-    let mut table = Table::new(["", "runs/s, 1 thread", "runs/s, 2 threads", "2 threads ÷ 1"]);
-    for (script, pair) in SCRIPTS.iter().zip(rates.chunks(2)) {
-        table.row([
-            (*script).to_owned(),
-            format!("{:.0}", pair[0].p50()),
-            format!("{:.0}", pair[1].p50()),
-            times(pair[1].p50() / pair[0].p50()),
+            cpu,
+            faults,
+            native_cpu,
+            native_faults,
         ]);
     }
     table.print();

@@ -2,6 +2,7 @@
 
 use super::Result;
 use super::peer::Peer;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use skillrun::runtime::Workers;
 use skillrun::{
     Approvals, AuditLog, Decision, Host, Live, Outcome, Policy, Request, Settings, Skill,
@@ -25,6 +26,7 @@ pub(crate) struct BenchEnv {
 impl BenchEnv {
     /// Creates the directory, and compiles the runtime if it is not in the cache.
     pub(crate) fn new() -> Result<Self> {
+        raise_open_files()?;
         let env = Self {
             folder: tempfile::Builder::new()
                 .prefix("skillrun-bench-")
@@ -103,6 +105,16 @@ impl BenchEnv {
     }
 }
 
+/// Raises the limit on open files as far as it goes: the usual 1,024 are too few for a thousand workers.
+fn raise_open_files() -> Result<()> {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    Ok(setrlimit(Resource::Nofile, raised)?)
+}
+
 /// The script that prints a word, in the language of `script`.
 pub(crate) fn hello(script: &str) -> &'static str {
     if script.ends_with(".py") {
@@ -114,7 +126,17 @@ pub(crate) fn hello(script: &str) -> &'static str {
 
 /// Decides and runs, as an embedding program does.
 pub(crate) async fn run(host: &Host, request: Request, live: Live) -> Result<Outcome> {
-    match host.decide(&Policy::default(), request).await? {
+    run_under(&Policy::default(), host, request, live).await
+}
+
+/// The same under a policy.
+pub(crate) async fn run_under(
+    policy: &Policy,
+    host: &Host,
+    request: Request,
+    live: Live,
+) -> Result<Outcome> {
+    match host.decide(policy, request).await? {
         Decision::Permitted(permit) => Ok(host.run_live(permit, live).await?),
         other => Err(format!("not permitted: {other:?}").into()),
     }

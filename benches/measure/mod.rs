@@ -6,7 +6,9 @@
 
 #![expect(dead_code, reason = "each benchmark uses its part of this")]
 
+pub(crate) mod cost;
 pub(crate) mod env;
+pub(crate) mod eryx;
 pub(crate) mod peer;
 pub(crate) mod runs;
 
@@ -20,6 +22,18 @@ pub(crate) fn begin(name: &str, what: &str) -> bool {
         println!("\n## {name}: {what}");
     }
     asked
+}
+
+/// How often something is measured: as often as given, or a tenth of that with `--quick`, to see that a benchmark works.
+pub(crate) fn rounds(all: usize) -> usize {
+    match is_quick() {
+        true => all.div_ceil(10),
+        false => all,
+    }
+}
+
+pub(crate) fn is_quick() -> bool {
+    std::env::args().any(|arg| arg == "--quick")
 }
 
 /// Measured values, sorted.
@@ -142,5 +156,8 @@ pub(crate) fn ms(value: f64) -> String {
 
 /// A ratio.
 pub(crate) fn times(value: f64) -> String {
-    format!("{value:.2}×")
+    match value.abs() {
+        ..0.1 => format!("{value:.3}×"),
+        _ => format!("{value:.2}×"),
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::env::BenchEnv;
 use super::{Result, Samples, in_turn};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
@@ -56,6 +56,36 @@ pub(crate) fn pythons() -> Vec<Peer> {
 /// Every `node` on the `PATH`.
 pub(crate) fn nodes() -> Vec<Peer> {
     all(&NODE)
+}
+
+/// The plain bash of this machine.
+pub(crate) const BASH: &str = "/bin/bash";
+
+/// The options by which bubblewrap shows as much and as little as we do.
+const BUBBLEWRAP: &str = "--unshare-all --die-with-parent --new-session --clearenv \
+    --ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/lib /lib --symlink usr/lib64 /lib64 \
+    --proc /proc --dev /dev --tmpfs /tmp";
+
+/// bubblewrap, to which a program is to be added; with `shown`, the program sees this directory too.
+pub(crate) fn bubblewrap(shown: Option<&Path>) -> Command {
+    let mut command = Command::new("bwrap");
+    command.args(BUBBLEWRAP.split_whitespace());
+    if let Some(shown) = shown {
+        command.arg("--ro-bind").args([shown, shown]);
+    }
+    command.arg("--");
+    command
+}
+
+/// Whether bubblewrap works here. Prints why it is left out if it does not.
+pub(crate) fn has_bubblewrap() -> bool {
+    let mut command = bubblewrap(None);
+    command.args([BASH, "-c", ":"]);
+    let works = spend(command);
+    if let Err(error) = &works {
+        println!("no bubblewrap: what compares with it is left out: {error}");
+    }
+    works.is_ok()
 }
 
 /// Each by the path of the real program: a shim in front of it would be measured too.

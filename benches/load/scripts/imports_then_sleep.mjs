@@ -11,4 +11,4 @@ const names = basename(fileURLToPath(import.meta.url)).match(/\w+/g);
 const text = inspect({ rows, names, day: new Date(values.day) });
 
 console.log('ready', createHash('sha256').update(text).digest('hex').slice(0, 8));
-await sleep(25_000);
+await sleep(300_000);

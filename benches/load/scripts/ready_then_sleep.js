@@ -1,3 +1,3 @@
 // Prints a line, then sleeps.
 console.log('ready');
-setTimeout(() => {}, 25_000);
+setTimeout(() => {}, 300_000);

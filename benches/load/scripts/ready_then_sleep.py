@@ -3,4 +3,4 @@
 import time
 
 print("ready", flush=True)
-time.sleep(25)
+time.sleep(300)

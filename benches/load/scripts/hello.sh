@@ -1,0 +1,2 @@
+# Prints a word.
+echo hello
