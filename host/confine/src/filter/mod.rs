@@ -208,6 +208,7 @@ fn answers(backend: Backend, network: Network, memory: Memory) -> BTreeMap<u32, 
     };
     add(table::REFUSED, &|_| Answer::Errno(libc::EPERM));
     add(table::UNSUPPORTED, &|_| Answer::Errno(libc::EOPNOTSUPP));
+    add(table::FAILING, &Entry::refusal);
     add(table::ALLOWED, &Entry::answer);
     // Last, because these replace entries of `ALLOWED` and `REFUSED`. EOPNOTSUPP is what a file system
     // without extended attributes returns, and programs that copy files expect it; so does a kernel on which Landlock is
@@ -282,6 +283,9 @@ mod tests {
             "semget",
             "mq_open",
             "vmsplice",
+            "splice",
+            "tee",
+            "sendfile",
             "iopl",
             "ioperm",
             "modify_ldt",
@@ -298,6 +302,7 @@ mod tests {
             .iter()
             .chain(table::REFUSED)
             .chain(table::UNSUPPORTED)
+            .chain(table::FAILING)
             .chain(table::UNCOUNTED)
         {
             assert!(entry.why.len() > 5, "{}", entry.why);
@@ -311,7 +316,8 @@ mod tests {
             let all = table::ALLOWED
                 .iter()
                 .chain(table::REFUSED)
-                .chain(table::UNSUPPORTED);
+                .chain(table::UNSUPPORTED)
+                .chain(table::FAILING);
             let all = all.filter(|entry| entry.applies(backend, network, memory));
             let mut numbers: Vec<_> = all.flat_map(Entry::all_calls).collect();
             numbers.sort_by_key(|(_, number)| *number);
