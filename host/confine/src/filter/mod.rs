@@ -283,6 +283,7 @@ mod tests {
             "semget",
             "mq_open",
             "vmsplice",
+            "restart_syscall",
             "splice",
             "tee",
             "sendfile",

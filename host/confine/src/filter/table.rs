@@ -191,7 +191,7 @@ pub(super) const ALLOWED: &[Entry] = &[
         SYS_exit, SYS_exit_group, SYS_wait4, SYS_waitid, SYS_getpid, SYS_getppid, SYS_gettid,
         SYS_getpgid, SYS_setpgid, SYS_getsid, SYS_setsid, SYS_set_tid_address,
         SYS_set_robust_list, SYS_get_robust_list, SYS_rseq, SYS_sched_yield,
-        SYS_restart_syscall, SYS_pidfd_open
+        SYS_pidfd_open
     ]),
     Entry::new("signals: a pid namespace or Landlock decides to which processes").calls(calls![
         SYS_kill, SYS_tkill, SYS_tgkill, SYS_rt_sigaction, SYS_rt_sigprocmask,
@@ -481,10 +481,19 @@ pub(super) const UNSUPPORTED: &[Entry] = &[
 ];
 
 /// Calls that fail with the error that their entry names.
-pub(super) const FAILING: &[Entry] = &[Entry::new(
+pub(super) const FAILING: &[Entry] = &[
+    Entry::new(
     "put pages of files into pipes and sockets: one byte there keeps a whole page, or a folio of 2 MiB, which nothing \
      shows once the file has been truncated. A control group charges a page to whoever read it first, which may be an earlier run. \
      On EINVAL, as for files that do not support this, programs read and write",
 )
 .calls(calls![SYS_splice, SYS_tee, SYS_sendfile])
-.otherwise(libc::EINVAL)];
+.otherwise(libc::EINVAL),
+    Entry::new(
+        "continue a call after a stop. The kernel makes this call for a program. A program can make it, too, to continue a \
+         `poll` with other arguments than those that show what it keeps open. With EINTR a call ends as after a signal, \
+         and as `epoll_wait` always ends after a stop",
+    )
+    .calls(calls![SYS_restart_syscall])
+    .otherwise(libc::EINTR),
+];
