@@ -79,6 +79,8 @@ pub(crate) enum Is {
     Not(u32),
     /// Its lower half has none of these bits.
     Without(u32),
+    /// Its lower half has all of these bits.
+    With(u32),
     /// It is a null pointer.
     Null,
 }
@@ -373,7 +375,7 @@ mod tests {
         assert!(allowed(libc::SYS_clone, flags(libc::SIGCHLD)));
         assert!(allowed(
             libc::SYS_clone,
-            flags(libc::CLONE_VM | libc::CLONE_THREAD)
+            flags(libc::CLONE_VM | libc::CLONE_THREAD | libc::CLONE_FILES)
         ));
         for one in [
             libc::CLONE_NEWUSER,
@@ -390,6 +392,65 @@ mod tests {
             [1, libc::TIOCSTI | 1 << 32, 0, 0, 0, 0]
         ));
         assert!(!allowed(libc::SYS_socket, [2, 1, 0, 0, 0, 0]));
+    }
+
+    #[test]
+    fn threads_share_one_table_of_handles_and_processes_share_none() {
+        use program::tests::{call, run};
+        for (backend, network, memory) in kinds() {
+            let program = compile(&answers(backend, network, memory), libc::ENOSYS);
+            let answer = |number: i64, arguments: [i32; 3]| {
+                let number = u32::try_from(number).unwrap_or(u32::MAX);
+                let [a, b, c] = arguments.map(|argument| u64::from(argument.cast_unsigned()));
+                run(&program, &call(number, [a, b, c, 0, 0, 0]))
+            };
+            let started = |flags: i32| answer(libc::SYS_clone, [flags, 0, 0]);
+            let shared =
+                libc::CLONE_VM | libc::CLONE_FS | libc::CLONE_SIGHAND | libc::CLONE_SYSVSEM;
+            let thread = shared | libc::CLONE_THREAD | libc::CLONE_FILES;
+            let settings =
+                libc::CLONE_SETTLS | libc::CLONE_PARENT_SETTID | libc::CLONE_CHILD_CLEARTID;
+            let allow = libc::SECCOMP_RET_ALLOW;
+            // As glibc and musl start a thread, and Go; a process, and one by `posix_spawn`.
+            for flags in [
+                thread | settings,
+                thread | settings | libc::CLONE_DETACHED,
+                thread,
+                settings | libc::SIGCHLD,
+                libc::SIGCHLD,
+                libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD,
+            ] {
+                assert_eq!(started(flags), allow, "{flags:x}");
+            }
+            for flags in [
+                thread & !libc::CLONE_FILES,
+                libc::CLONE_FILES | libc::SIGCHLD,
+                libc::CLONE_FILES | libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD,
+                thread | libc::CLONE_NEWUSER,
+            ] {
+                assert_ne!(started(flags), allow, "{flags:x}");
+            }
+            let close = |flags: u32| answer(libc::SYS_close_range, [3, -1, flags.cast_signed()]);
+            assert_eq!(close(0), allow);
+            assert_eq!(close(libc::CLOSE_RANGE_CLOEXEC), allow);
+            let refused = libc::SECCOMP_RET_ERRNO | libc::EINVAL.cast_unsigned();
+            assert_eq!(close(libc::CLOSE_RANGE_UNSHARE), refused);
+            assert_eq!(
+                close(libc::CLOSE_RANGE_UNSHARE | libc::CLOSE_RANGE_CLOEXEC),
+                refused
+            );
+        }
+    }
+
+    #[test]
+    fn a_call_that_was_stopped_ends_with_eintr() {
+        use program::tests::{call, run};
+        for (backend, network, memory) in kinds() {
+            let program = compile(&answers(backend, network, memory), libc::ENOSYS);
+            let number = u32::try_from(libc::SYS_restart_syscall).unwrap_or(u32::MAX);
+            let interrupted = libc::SECCOMP_RET_ERRNO | libc::EINTR.cast_unsigned();
+            assert_eq!(run(&program, &call(number, [0; 6])), interrupted);
+        }
     }
 
     #[test]

@@ -202,6 +202,7 @@ fn checks(test: &Test) -> Vec<Check> {
             ..check(at(low), value)
         }],
         Is::Without(mask) => vec![check(vec![plain(LOAD, low), plain(AND, mask)], 0)],
+        Is::With(mask) => vec![check(vec![plain(LOAD, low), plain(AND, mask)], mask)],
         Is::Null => vec![check(at(low + 4), 0), check(at(low), 0)],
     }
 }
@@ -314,6 +315,7 @@ pub(super) mod tests {
     fn arguments_are_tested_as_the_table_says() {
         const LISTS: &[&[Test]] = &[
             &[Test(0, Is::Equal(5)), Test(1, Is::Equal(0))],
+            &[Test(4, Is::With(0b0101)), Test(4, Is::Without(0b1000))],
             &[
                 Test(2, Is::Without(0b1100)),
                 Test(3, Is::Null),
@@ -328,6 +330,9 @@ pub(super) mod tests {
         assert!(ask([5 | 1 << 40, 0, 0, 0, 0, 0]));
         assert!(!ask([5, 7, 0, 0, 0, 0]));
         assert!(!ask([6, 0, 0, 0, 0, 0]));
+        assert!(ask([6, 0, 0, 0, 0b0111, 0]));
+        assert!(!ask([6, 0, 0, 0, 0b0100, 0]));
+        assert!(!ask([6, 0, 0, 0, 0b1101, 0]));
         assert!(ask([9, 0, 0b0011, 0, 0, 0]));
         assert!(!ask([9, 0, 0b0100, 0, 0, 0]));
         assert!(!ask([9, 0, 0, 1, 0, 0]));

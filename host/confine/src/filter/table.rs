@@ -25,6 +25,10 @@ const NAMESPACES: u32 = (libc::CLONE_NEWUSER
     | libc::CLONE_NEWCGROUP
     | libc::CLONE_NEWTIME) as u32;
 
+/// The flags for a thread of the same process, and for sharing its table of handles.
+const THREAD: u32 = libc::CLONE_THREAD as u32;
+const FILES: u32 = libc::CLONE_FILES as u32;
+
 /// Restricts a call on processes to the caller itself.
 const SELF: &[Test] = &[Test(0, Is::Equal(0))];
 
@@ -96,10 +100,14 @@ pub(super) const ALLOWED: &[Entry] = &[
     Entry::new("read and write what is open")
         .calls(calls![
         SYS_read, SYS_write, SYS_pread64, SYS_pwrite64, SYS_readv, SYS_writev, SYS_preadv,
-        SYS_pwritev, SYS_preadv2, SYS_pwritev2, SYS_lseek, SYS_close, SYS_close_range,
+        SYS_pwritev, SYS_preadv2, SYS_pwritev2, SYS_lseek, SYS_close,
         SYS_fsync, SYS_fdatasync, SYS_sync_file_range, SYS_ftruncate, SYS_flock,
         SYS_dup, SYS_dup3, SYS_pipe2, SYS_fadvise64, SYS_readahead
     ]),
+    Entry::new("close handles, but not in a table of the thread's own (CLOSE_RANGE_UNSHARE)")
+        .calls(calls![SYS_close_range])
+        .when(&[&[Test(2, Is::Without(libc::CLOSE_RANGE_UNSHARE))]])
+        .otherwise(libc::EINVAL),
     Entry::new(
         "control an open file, but take no lease (F_SETLEASE): others who open the file, the host \
          among them, would wait for it",
@@ -183,9 +191,15 @@ pub(super) const ALLOWED: &[Entry] = &[
         SYS_mlock, SYS_munlock, SYS_brk, SYS_pkey_alloc, SYS_pkey_free, SYS_pkey_mprotect,
         SYS_membarrier
     ]),
-    Entry::new("threads and processes, but no namespaces")
-        .calls(calls![SYS_clone])
-        .when(&[&[Test(0, Is::Without(NAMESPACES))]]),
+    Entry::new(
+        "threads and processes, but no namespaces. All threads of a process share one table of handles, and no other process \
+         does, as libraries start both: so `/proc` shows all handles of a process, and its file locks end with it",
+    )
+    .calls(calls![SYS_clone])
+    .when(&[
+        &[Test(0, Is::Without(NAMESPACES | THREAD | FILES))],
+        &[Test(0, Is::Without(NAMESPACES)), Test(0, Is::With(THREAD | FILES))],
+    ]),
     Entry::new("execute programs: Landlock decides which").calls(calls![SYS_execve, SYS_execveat]),
     Entry::new("manage one's own processes").calls(calls![
         SYS_exit, SYS_exit_group, SYS_wait4, SYS_waitid, SYS_getpid, SYS_getppid, SYS_gettid,

@@ -155,9 +155,9 @@ pub(crate) fn buffers(tree: &Tree, init: Option<i32>, hidden: u64) -> u64 {
     sockets * (send_buffer() + SOCKET_OVERSHOOT) + pipes.len() as u64 * PIPE_BYTES
 }
 
-/// The `/proc` directories of threads that show all handles of a process. Threads share one table of handles unless they were
-/// started otherwise, and a first thread that has exited shows none.
-fn handle_tables(process: i32) -> Vec<String> {
+/// The `/proc` directories of threads that show all handles of a process. Its threads share one table of handles, because the
+/// filter refuses to start others, but a first thread that has exited shows none.
+pub(crate) fn handle_tables(process: i32) -> Vec<String> {
     let threads = fs::read_dir(format!("/proc/{process}/task"));
     let threads = threads.into_iter().flatten().flatten();
     let threads = threads.filter_map(|thread| thread.file_name().to_str()?.parse::<i32>().ok());
@@ -175,13 +175,20 @@ fn handle_tables(process: i32) -> Vec<String> {
 }
 
 /// Whether a process does not show its handles, so that nobody can count what it has open. A program hides them if its
-/// executable cannot be read. `init` is a process of ours.
+/// executable cannot be read. Then either the list of handles is denied or, to the root of a user namespace, each handle in it.
+/// A first thread that has exited shows an empty list, so every thread is asked. `init` is a process of ours.
 pub(crate) fn hides_handles(tree: &Tree, init: Option<i32>) -> bool {
-    let mut others = tree.ids().filter(|id| Some(*id) != init);
-    others.any(|id| {
-        let handles = fs::read_dir(format!("/proc/{id}/fd"));
-        let is_denied = |error: io::Error| error.kind() == io::ErrorKind::PermissionDenied;
-        handles.err().is_some_and(is_denied) && has_memory(id)
+    let others = tree.ids().filter(|id| Some(*id) != init);
+    let is_denied = |error: io::Error| error.kind() == io::ErrorKind::PermissionDenied;
+    others.flat_map(handle_tables).any(|table| {
+        let error = match fs::read_dir(format!("{table}/fd")) {
+            Ok(handles) => {
+                let first = handles.flatten().next();
+                first.and_then(|handle| fs::read_link(handle.path()).err())
+            }
+            Err(error) => Some(error),
+        };
+        error.is_some_and(is_denied) && has_memory(&table)
     })
 }
 
@@ -312,7 +319,7 @@ pub(crate) fn bytes_written(process: i32, last: u64) -> Option<u64> {
     match fs::read_to_string(format!("/proc/{process}/io")) {
         Ok(text) => parse_write_bytes(&text),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            Some(match has_memory(process) {
+            Some(match has_memory(&format!("/proc/{process}")) {
                 true => u64::MAX,
                 false => last,
             })
@@ -321,9 +328,9 @@ pub(crate) fn bytes_written(process: i32, last: u64) -> Option<u64> {
     }
 }
 
-/// Whether a process still has memory, and is not exiting.
-fn has_memory(process: i32) -> bool {
-    let text = fs::read_to_string(format!("/proc/{process}/statm")).unwrap_or_default();
+/// Whether the process or thread that a directory of `/proc` shows still has memory, and is not exiting.
+fn has_memory(shown: &str) -> bool {
+    let text = fs::read_to_string(format!("{shown}/statm")).unwrap_or_default();
     let pages = text.split_ascii_whitespace().next();
     pages.is_some_and(|pages| pages != "0")
 }
