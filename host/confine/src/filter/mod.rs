@@ -24,6 +24,8 @@ pub(crate) struct Entry {
     calls: &'static [Call],
     /// Calls whose numbers libc lacks on some targets.
     extra: &'static [Call],
+    /// Arguments that get an error of their own: if all tests of a list pass, its error.
+    errors: &'static [(&'static [Test], i32)],
     /// Alternatives, each a list of tests that must all pass.
     when: &'static [&'static [Test]],
     /// The error if no alternative passes.
@@ -92,6 +94,7 @@ impl Entry {
             at: Where::All,
             calls: &[],
             extra: &[],
+            errors: &[],
             when: &[],
             otherwise: libc::ENOSYS,
         }
@@ -112,6 +115,10 @@ impl Entry {
 
     pub(crate) const fn when(self, when: &'static [&'static [Test]]) -> Self {
         Self { when, ..self }
+    }
+
+    const fn errors(self, errors: &'static [(&'static [Test], i32)]) -> Self {
+        Self { errors, ..self }
     }
 
     pub(crate) const fn otherwise(self, otherwise: i32) -> Self {
@@ -152,7 +159,7 @@ impl Entry {
     fn answer(&self) -> Answer {
         match self.when {
             [] => Answer::Allow,
-            lists => Answer::If(lists, self.otherwise),
+            lists => Answer::If(self.errors, lists, self.otherwise),
         }
     }
 }
@@ -563,6 +570,7 @@ mod tests {
                 run(&program, &call(number, [a, b, c, 0, 0, 0]))
             };
             let allow = libc::SECCOMP_RET_ALLOW;
+            let error = |errno: i32| libc::SECCOMP_RET_ERRNO | errno.cast_unsigned();
             let grown = match memory {
                 Memory::InCgroup => allow,
                 Memory::InProcesses => libc::SECCOMP_RET_ERRNO | libc::EPERM.cast_unsigned(),
@@ -581,14 +589,20 @@ mod tests {
             assert_eq!(answer(libc::SYS_setsockopt, tcp), allow);
             let control = |command: i32| answer(libc::SYS_fcntl, [3, command, 0]);
             assert_eq!(control(libc::F_SETPIPE_SZ), grown);
-            let denied = libc::SECCOMP_RET_ERRNO | libc::EPERM.cast_unsigned();
-            assert_eq!(control(libc::F_SETLEASE), denied);
+            assert_eq!(control(libc::F_SETLEASE), error(libc::EPERM));
+            for command in [libc::F_OFD_GETLK, libc::F_OFD_SETLK, libc::F_OFD_SETLKW] {
+                assert_eq!(control(command), error(libc::EINVAL), "{command}");
+            }
             for command in [
                 libc::F_DUPFD,
                 libc::F_SETFL,
-                libc::F_OFD_SETLKW,
+                libc::F_GETLK,
+                libc::F_SETLK,
+                libc::F_SETLKW,
                 libc::F_DUPFD_CLOEXEC,
                 libc::F_GETPIPE_SZ,
+                libc::F_ADD_SEALS,
+                libc::F_SET_RW_HINT,
             ] {
                 assert_eq!(control(command), allow, "{command}");
             }

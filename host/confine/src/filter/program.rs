@@ -16,8 +16,13 @@ pub(super) enum Answer {
     Errno(i32),
     /// The end of the process.
     Kill,
-    /// Allow if all tests of one of the lists pass, otherwise this error.
-    If(&'static [&'static [Test]], i32),
+    /// The error of the first list whose tests all pass. If there is none, allow if all tests of one of the other
+    /// lists pass, otherwise this error.
+    If(
+        &'static [(&'static [Test], i32)],
+        &'static [&'static [Test]],
+        i32,
+    ),
 }
 
 /// One instruction in the kernel's format.
@@ -148,8 +153,12 @@ fn leaf(answer: Answer) -> Vec<Instruction> {
         Answer::Allow => vec![allow],
         Answer::Errno(errno) => vec![error(errno)],
         Answer::Kill => vec![plain(RETURN, libc::SECCOMP_RET_KILL_PROCESS)],
-        Answer::If(lists, errno) => {
+        Answer::If(errors, lists, errno) => {
             let mut code = Vec::new();
+            for (tests, errno) in errors {
+                code.extend(all_pass(tests));
+                code.push(error(*errno));
+            }
             for tests in lists {
                 code.extend(all_pass(tests));
                 code.push(allow);
@@ -322,7 +331,11 @@ pub(super) mod tests {
                 Test(0, Is::Equal(9)),
             ],
         ];
-        let answers = BTreeMap::from([(3, Answer::If(LISTS, libc::EPERM))]);
+        const ERRORS: &[(&[Test], i32)] = &[
+            (&[Test(0, Is::Equal(7))], libc::EINVAL),
+            (&[Test(5, Is::Equal(1)), Test(1, Is::Equal(0))], libc::EINTR),
+        ];
+        let answers = BTreeMap::from([(3, Answer::If(ERRORS, LISTS, libc::EPERM))]);
         let program = compile(&answers, libc::ENOSYS);
         let ask = |arguments| run(&program, &call(3, arguments)) == ALLOWED;
         assert!(ask([5, 0, 0, 0, 0, 0]));
@@ -338,6 +351,10 @@ pub(super) mod tests {
         assert!(!ask([9, 0, 0, 1, 0, 0]));
         // A pointer is null only if all of it is zero.
         assert!(!ask([9, 0, 0, 1 << 32, 0, 0]));
-        assert_eq!(run(&program, &call(3, [0; 6])), error(libc::EPERM));
+        let answer = |arguments| run(&program, &call(3, arguments));
+        assert_eq!(answer([0; 6]), error(libc::EPERM));
+        assert_eq!(answer([7, 0, 0, 0, 0b0101, 1]), error(libc::EINVAL));
+        assert_eq!(answer([5, 0, 0, 0, 0, 1]), error(libc::EINTR));
+        assert_eq!(answer([5, 1, 0, 0, 0b0101, 1]), ALLOWED);
     }
 }

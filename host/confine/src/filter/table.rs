@@ -44,6 +44,25 @@ const SETID_BITS: u32 = libc::S_ISUID | libc::S_ISGID;
 const ANONYMOUS: u32 = libc::MAP_ANONYMOUS as u32;
 const SHARED: u32 = libc::MAP_SHARED as u32;
 
+/// Locks of open files instead of processes (F_OFD_GETLK, F_OFD_SETLK and F_OFD_SETLKW). `/proc/locks` names no owner for them,
+/// so they could not be counted. EINVAL is what kernels before 3.15 return, and programs then use locks of processes.
+const OWNERLESS_LOCKS: &[(&[Test], i32)] = &[(
+    // The numbers are 36 to 38. No other command has both bits of the first.
+    &[Test(1, Is::With(libc::F_OFD_GETLK as u32))],
+    libc::EINVAL,
+)];
+
+/// Anything but larger buffers of a socket (SO_SNDBUF and the like).
+const NO_LARGER_BUFFERS: &[&[Test]] = &[
+    &[Test(1, Is::Not(libc::SOL_SOCKET as u32))],
+    &[
+        Test(2, Is::Not(libc::SO_SNDBUF as u32)),
+        Test(2, Is::Not(libc::SO_RCVBUF as u32)),
+        Test(2, Is::Not(libc::SO_SNDBUFFORCE as u32)),
+        Test(2, Is::Not(libc::SO_RCVBUFFORCE as u32)),
+    ],
+];
+
 /// The flags that make an open create a file; without them the mode argument is undefined.
 const CREATES: u32 = (libc::O_CREAT | libc::O_TMPFILE & !libc::O_DIRECTORY) as u32;
 
@@ -114,6 +133,7 @@ pub(super) const ALLOWED: &[Entry] = &[
     )
     .only(Where::Cgroup)
     .calls(calls![SYS_fcntl])
+    .errors(OWNERLESS_LOCKS)
     .when(&[&[Test(1, Is::Not(libc::F_SETLEASE as u32))]])
     .otherwise(libc::EPERM),
     Entry::new(
@@ -122,6 +142,7 @@ pub(super) const ALLOWED: &[Entry] = &[
     )
     .only(Where::NoCgroup)
     .calls(calls![SYS_fcntl])
+    .errors(OWNERLESS_LOCKS)
     .when(&[&[
         Test(1, Is::Not(libc::F_SETLEASE as u32)),
         Test(1, Is::Not(libc::F_SETPIPE_SZ as u32)),

@@ -3,6 +3,7 @@
 use crate::cgroup::Cgroup;
 use crate::disk_writes::DiskWrites;
 use crate::error::{ConfineError, Step as _};
+use crate::file_locks;
 use crate::inotify::CreationEvents;
 use crate::lockdown;
 use crate::pipe::{Listener, Message};
@@ -383,7 +384,10 @@ impl<'a> Watch<'a> {
             return Some(EndReason::NotVisible(HIDEPID));
         }
         let limits = &self.plan.limits;
-        if self.supervisor.cgroup.is_none() {
+        if file_locks::exceed(&tree, file_locks::MOST) {
+            return Some(EndReason::Memory);
+        }
+        if !self.plan.has_hard_memory(self.supervisor.cgroup.is_some()) {
             // Under Landlock alone the program has no file system of its own.
             let files = match self.plan.backend {
                 Backend::Namespaces => Some(self.in_memory.iter().map(tree::tmpfs_usage).sum()),
