@@ -401,6 +401,8 @@ impl<'a> Watch<'a> {
             let own_network = self.plan.backend == Backend::Namespaces && !self.plan.network;
             let hidden = polled::handles(&tree, limits.open_files);
             let buffers = tree::buffers(&tree, own_network.then_some(self.pid), hidden);
+            let cgroup = self.supervisor.cgroup.as_ref();
+            let buffers = buffers + cgroup.map_or(0, Cgroup::uncounted_tcp);
             if memory + buffers > limits.memory {
                 self.peak = self.peak.max(memory + buffers);
                 return Some(EndReason::Memory);
