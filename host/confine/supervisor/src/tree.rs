@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 pub(crate) const BYTES_PER_FILE: u64 = 4096;
 /// The capacity of a pipe of default size.
 const PIPE_BYTES: u64 = 64 << 10;
-/// A socket may exceed its limit by one message of this size.
+/// What the kernel adds to a message at most, because it rounds the size up.
 const SOCKET_OVERSHOOT: u64 = 64 << 10;
 /// The most processes in one sample; more than any limit allows.
 const MAX_PROCESSES: usize = 100_000;
@@ -128,7 +128,7 @@ fn exact_pages(process: i32, shared: bool) -> u64 {
 
 /// Bytes that the kernel may buffer for these processes in sockets and pipes. The kernel does not
 /// report how much it does buffer, so each counts with its capacity; a program without a control
-/// group cannot create larger ones. Files that only a blocked call keeps open, `hidden` in number, count as
+/// group, or with a network, cannot create larger sockets. Files that only a blocked call keeps open, `hidden` in number, count as
 /// sockets.
 ///
 /// If the program has its own network namespace, `init` is a process in it, and the kernel reports
@@ -152,7 +152,7 @@ pub(crate) fn buffers(tree: &Tree, init: Option<i32>, hidden: u64) -> u64 {
     }
     let all = init.and_then(socket_count).unwrap_or(0);
     let sockets = all.max(sockets.len() as u64) + hidden;
-    sockets * (send_buffer() + SOCKET_OVERSHOOT) + pipes.len() as u64 * PIPE_BYTES
+    sockets * socket_capacity() + pipes.len() as u64 * PIPE_BYTES
 }
 
 /// The `/proc` directories of threads that show all handles of a process. Its threads share one table of handles, because the
@@ -233,12 +233,16 @@ fn socket_count(process: i32) -> Option<u64> {
     used.trim().parse().ok()
 }
 
-/// Bytes that a socket buffers before the kernel refuses more.
-fn send_buffer() -> u64 {
+/// Bytes that a socket buffers at most: the kernel accepts one more message as long as the buffer is not full, and a message of
+/// a sequenced packet or netlink socket may be as large as the buffer.
+fn socket_capacity() -> u64 {
     const USUAL: u64 = 212_992;
-    let text = fs::read_to_string("/proc/sys/net/core/wmem_default").ok();
-    text.and_then(|text| text.trim().parse().ok())
-        .unwrap_or(USUAL)
+    let default = |name: &str| {
+        let text = fs::read_to_string(format!("/proc/sys/net/core/{name}")).ok();
+        text.and_then(|text| text.trim().parse().ok())
+            .unwrap_or(USUAL)
+    };
+    2 * default("wmem_default").max(default("rmem_default")) + SOCKET_OVERSHOOT
 }
 
 /// Bytes used in a file system in memory.
