@@ -3,10 +3,10 @@
 use crate::sys;
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -225,6 +225,30 @@ fn watches_of(info: &str, most: u64) -> u64 {
     watches.take(most.saturating_add(1)).count() as u64
 }
 
+/// Bytes of files in a directory that were removed while these processes have them open.
+pub(crate) fn removed_files(tree: &Tree, directory: &OwnedFd) -> u64 {
+    let own = fs::read_link(format!("/proc/self/fd/{}", directory.as_raw_fd()));
+    let Ok(directory) = own else { return 0 };
+    let handles = tree.ids().flat_map(handle_tables).flat_map(|table| {
+        let handles = fs::read_dir(format!("{table}/fd"));
+        handles.into_iter().flatten().flatten()
+    });
+    // The name that a removed file had last.
+    let handles = handles.filter(|handle| {
+        fs::read_link(handle.path()).is_ok_and(|target| target.starts_with(&directory))
+    });
+    let files = handles.filter_map(|handle| {
+        let meta = fs::metadata(handle.path()).ok()?;
+        let is_removed = meta.is_file() && meta.nlink() == 0;
+        is_removed.then(|| ((meta.dev(), meta.ino()), meta.blocks() * 512))
+    });
+    let files: HashMap<(u64, u64), u64> = files.collect();
+    files
+        .values()
+        .map(|bytes| (*bytes).max(BYTES_PER_FILE))
+        .sum()
+}
+
 /// The number of sockets in the network namespace of a process.
 fn socket_count(process: i32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{process}/net/sockstat")).ok()?;
@@ -432,6 +456,33 @@ VmPTE:\t  7 kB\nVmSwap:\t  3 kB\nHugetlbPages:\t  2048 kB\nThreads:\t1\n";
         assert!(epoll_watches(&tree, 5) > 5);
         let tables = handle_tables(own);
         assert_eq!(tables.len(), 1, "all threads share one table: {tables:?}");
+    }
+
+    #[test]
+    fn removed_files_that_are_open_are_counted_once() {
+        let own = std::process::id().cast_signed();
+        let tree = Tree {
+            processes: vec![Process { id: own, parent: 1 }],
+            is_complete: true,
+        };
+        let path = std::env::temp_dir().join(format!("skillrun-removed-{own}"));
+        fs::create_dir(&path).unwrap();
+        let directory = OwnedFd::from(File::open(&path).unwrap());
+        fs::write(path.join("kept"), vec![1; 1 << 20]).unwrap();
+        fs::write(path.join("removed"), vec![1; 1 << 20]).unwrap();
+        fs::write(path.join("empty"), "").unwrap();
+        let open = ["kept", "removed", "removed", "empty"].map(|name| File::open(path.join(name)));
+        assert_eq!(removed_files(&tree, &directory), 0);
+        fs::remove_file(path.join("removed")).unwrap();
+        fs::remove_file(path.join("empty")).unwrap();
+        let counted = removed_files(&tree, &directory);
+        assert!(
+            (1 << 20..=(1 << 20) + (64 << 10)).contains(&counted),
+            "{counted}"
+        );
+        drop(open);
+        assert_eq!(removed_files(&tree, &directory), 0);
+        fs::remove_dir_all(path).unwrap();
     }
 
     #[test]

@@ -414,15 +414,14 @@ impl<'a> Watch<'a> {
             return Some(EndReason::EpollWatches);
         }
         // Without namespaces the scratch directory is a directory of the machine.
-        if let Some(scratch) = &self.scratch
-            && walk::exceeds(
-                scratch.as_fd(),
-                self.plan.scratch.size,
-                BYTES_PER_FILE,
-                deadline,
-            )
-        {
-            return Some(EndReason::Scratch);
+        if let Some(scratch) = &self.scratch {
+            let removed = tree::removed_files(&tree, scratch);
+            let rest = self.plan.scratch.size.checked_sub(removed);
+            if rest
+                .is_none_or(|rest| walk::exceeds(scratch.as_fd(), rest, BYTES_PER_FILE, deadline))
+            {
+                return Some(EndReason::Scratch);
+            }
         }
         let writable = self.plan.mounts.iter().any(|mount| mount.writable)
             || self.plan.backend == Backend::Landlock;
