@@ -71,6 +71,12 @@ pub(super) const BY_PYTHON: [(&str, Ending); 5] = [
         handles_in_transit,
     ),
 ];
+
+/// The same for those with code for x86_64 in it.
+pub(super) const BY_CODE: [(&str, Ending); 1] = [(
+    "a_program_that_hides_what_it_has_open_behind_a_first_thread_that_has_exited_is_ended",
+    hidden_threads,
+)];
 pub(super) const PYTHON: &str = "/usr/bin/python3";
 
 /// Sets attributes of files in the workspace, by each of the calls that do.
@@ -194,6 +200,41 @@ fn hidden_handles(variant: Variant) -> Result<(), String> {
             }
         }
     })
+}
+
+/// Starts a program whose executable nobody may read, and whose first thread starts another and exits at once. The other one
+/// sleeps for a second and exits.
+const HIDDEN_THREADS: &str = r#"
+import os, struct
+code = bytes.fromhex(
+    "bf000f0100488db42400f0ffff31d24531d24531c06a38580f0585c0740731ff6a3c580f05"
+    "6a006a014889e731f66a23580f0531ffb8e70000000f05"
+)
+at, size = 0x400000, 64 + 56 + len(code)
+elf = b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 2, 62, 1, at + 120, 64, 0, 0, 64, 56, 1, 64, 0, 0)
+elf += struct.pack("<IIQQQQQQ", 1, 5, 0, at, at, size, size, 4096) + code
+path = os.path.join(os.environ["TMPDIR"], "unreadable")
+file = os.open(path, os.O_WRONLY | os.O_CREAT, 0o111)
+os.write(file, elf)
+os.close(file)
+print("starts", flush=True)
+print("ended:", os.spawnv(os.P_WAIT, path, [path]), flush=True)
+"#;
+
+/// The first thread, which has exited, shows a table without handles, and no memory.
+fn hidden_threads(variant: Variant) -> Result<(), String> {
+    counted_in(
+        variant,
+        "counted, read-only",
+        HIDDEN_THREADS,
+        |_| match variant.who {
+            Who::Root => "starts\nended: 0\nended: Exited(0)\n",
+            Who::User => {
+                "starts\nunable: cannot watch the program: one of its processes hides what it has open, as an executable does \
+                 that nobody may read\n"
+            }
+        },
+    )
 }
 
 /// Compares what a script prints, which depends on whether a control group counts its memory.

@@ -124,9 +124,12 @@ pub(crate) fn tests() -> Vec<Trial> {
                 Box::new(move || run(variant).map_err(Failed::from)),
             );
         }
-        for (name, run) in ends::BY_PYTHON {
+        let by_code = ends::BY_CODE.map(|(name, run)| (name, run, cfg!(target_arch = "x86_64")));
+        let by_python = ends::BY_PYTHON.map(|(name, run)| (name, run, true));
+        for (name, run, has_code) in by_python.into_iter().chain(by_code) {
             let lacks = !Path::new(ends::PYTHON).is_file();
             let lacks = lacks.then(|| "python3 is not installed".into());
+            let lacks = lacks.or((!has_code).then(|| "its code is that of x86_64".into()));
             add(
                 name,
                 lacks,

@@ -16,8 +16,13 @@ pub(super) enum Answer {
     Errno(i32),
     /// The end of the process.
     Kill,
-    /// Allow if all tests of one of the lists pass, otherwise this error.
-    If(&'static [&'static [Test]], i32),
+    /// The error of the first list whose tests all pass. If there is none, allow if all tests of one of the other
+    /// lists pass, otherwise this error.
+    If(
+        &'static [(&'static [Test], i32)],
+        &'static [&'static [Test]],
+        i32,
+    ),
 }
 
 /// One instruction in the kernel's format.
@@ -148,8 +153,12 @@ fn leaf(answer: Answer) -> Vec<Instruction> {
         Answer::Allow => vec![allow],
         Answer::Errno(errno) => vec![error(errno)],
         Answer::Kill => vec![plain(RETURN, libc::SECCOMP_RET_KILL_PROCESS)],
-        Answer::If(lists, errno) => {
+        Answer::If(errors, lists, errno) => {
             let mut code = Vec::new();
+            for (tests, errno) in errors {
+                code.extend(all_pass(tests));
+                code.push(error(*errno));
+            }
             for tests in lists {
                 code.extend(all_pass(tests));
                 code.push(allow);
@@ -202,6 +211,7 @@ fn checks(test: &Test) -> Vec<Check> {
             ..check(at(low), value)
         }],
         Is::Without(mask) => vec![check(vec![plain(LOAD, low), plain(AND, mask)], 0)],
+        Is::With(mask) => vec![check(vec![plain(LOAD, low), plain(AND, mask)], mask)],
         Is::Null => vec![check(at(low + 4), 0), check(at(low), 0)],
     }
 }
@@ -314,13 +324,18 @@ pub(super) mod tests {
     fn arguments_are_tested_as_the_table_says() {
         const LISTS: &[&[Test]] = &[
             &[Test(0, Is::Equal(5)), Test(1, Is::Equal(0))],
+            &[Test(4, Is::With(0b0101)), Test(4, Is::Without(0b1000))],
             &[
                 Test(2, Is::Without(0b1100)),
                 Test(3, Is::Null),
                 Test(0, Is::Equal(9)),
             ],
         ];
-        let answers = BTreeMap::from([(3, Answer::If(LISTS, libc::EPERM))]);
+        const ERRORS: &[(&[Test], i32)] = &[
+            (&[Test(0, Is::Equal(7))], libc::EINVAL),
+            (&[Test(5, Is::Equal(1)), Test(1, Is::Equal(0))], libc::EINTR),
+        ];
+        let answers = BTreeMap::from([(3, Answer::If(ERRORS, LISTS, libc::EPERM))]);
         let program = compile(&answers, libc::ENOSYS);
         let ask = |arguments| run(&program, &call(3, arguments)) == ALLOWED;
         assert!(ask([5, 0, 0, 0, 0, 0]));
@@ -328,11 +343,18 @@ pub(super) mod tests {
         assert!(ask([5 | 1 << 40, 0, 0, 0, 0, 0]));
         assert!(!ask([5, 7, 0, 0, 0, 0]));
         assert!(!ask([6, 0, 0, 0, 0, 0]));
+        assert!(ask([6, 0, 0, 0, 0b0111, 0]));
+        assert!(!ask([6, 0, 0, 0, 0b0100, 0]));
+        assert!(!ask([6, 0, 0, 0, 0b1101, 0]));
         assert!(ask([9, 0, 0b0011, 0, 0, 0]));
         assert!(!ask([9, 0, 0b0100, 0, 0, 0]));
         assert!(!ask([9, 0, 0, 1, 0, 0]));
         // A pointer is null only if all of it is zero.
         assert!(!ask([9, 0, 0, 1 << 32, 0, 0]));
-        assert_eq!(run(&program, &call(3, [0; 6])), error(libc::EPERM));
+        let answer = |arguments| run(&program, &call(3, arguments));
+        assert_eq!(answer([0; 6]), error(libc::EPERM));
+        assert_eq!(answer([7, 0, 0, 0, 0b0101, 1]), error(libc::EINVAL));
+        assert_eq!(answer([5, 0, 0, 0, 0, 1]), error(libc::EINTR));
+        assert_eq!(answer([5, 1, 0, 0, 0b0101, 1]), ALLOWED);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Every other call fails with ENOSYS, which programs take for an old kernel and work around. A few
 //! calls get another error, because programs use them and would misread ENOSYS; these are in
-//! [`REFUSED`], [`UNSUPPORTED`] and [`UNCOUNTED`]. Calls that are dangerous only with some arguments
+//! [`REFUSED`], [`UNSUPPORTED`], [`FAILING`] and [`UNCOUNTED`]. Calls that are dangerous only with some arguments
 //! are allowed with a test on the arguments.
 //!
 //! Not allowed because they are not listed, among others: `clone3` (its flags are in memory, where no
@@ -25,6 +25,10 @@ const NAMESPACES: u32 = (libc::CLONE_NEWUSER
     | libc::CLONE_NEWCGROUP
     | libc::CLONE_NEWTIME) as u32;
 
+/// The flags for a thread of the same process, and for sharing its table of handles.
+const THREAD: u32 = libc::CLONE_THREAD as u32;
+const FILES: u32 = libc::CLONE_FILES as u32;
+
 /// Restricts a call on processes to the caller itself.
 const SELF: &[Test] = &[Test(0, Is::Equal(0))];
 
@@ -39,6 +43,25 @@ const SETID_BITS: u32 = libc::S_ISUID | libc::S_ISGID;
 /// Memory that belongs to no file, and memory that is shared with children.
 const ANONYMOUS: u32 = libc::MAP_ANONYMOUS as u32;
 const SHARED: u32 = libc::MAP_SHARED as u32;
+
+/// Locks of open files instead of processes (F_OFD_GETLK, F_OFD_SETLK and F_OFD_SETLKW). `/proc/locks` names no owner for them,
+/// so they could not be counted. EINVAL is what kernels before 3.15 return, and programs then use locks of processes.
+const OWNERLESS_LOCKS: &[(&[Test], i32)] = &[(
+    // The numbers are 36 to 38. No other command has both bits of the first.
+    &[Test(1, Is::With(libc::F_OFD_GETLK as u32))],
+    libc::EINVAL,
+)];
+
+/// Anything but larger buffers of a socket (SO_SNDBUF and the like).
+const NO_LARGER_BUFFERS: &[&[Test]] = &[
+    &[Test(1, Is::Not(libc::SOL_SOCKET as u32))],
+    &[
+        Test(2, Is::Not(libc::SO_SNDBUF as u32)),
+        Test(2, Is::Not(libc::SO_RCVBUF as u32)),
+        Test(2, Is::Not(libc::SO_SNDBUFFORCE as u32)),
+        Test(2, Is::Not(libc::SO_RCVBUFFORCE as u32)),
+    ],
+];
 
 /// The flags that make an open create a file; without them the mode argument is undefined.
 const CREATES: u32 = (libc::O_CREAT | libc::O_TMPFILE & !libc::O_DIRECTORY) as u32;
@@ -96,17 +119,21 @@ pub(super) const ALLOWED: &[Entry] = &[
     Entry::new("read and write what is open")
         .calls(calls![
         SYS_read, SYS_write, SYS_pread64, SYS_pwrite64, SYS_readv, SYS_writev, SYS_preadv,
-        SYS_pwritev, SYS_preadv2, SYS_pwritev2, SYS_lseek, SYS_close, SYS_close_range,
+        SYS_pwritev, SYS_preadv2, SYS_pwritev2, SYS_lseek, SYS_close,
         SYS_fsync, SYS_fdatasync, SYS_sync_file_range, SYS_ftruncate, SYS_flock,
-        SYS_dup, SYS_dup3, SYS_pipe2, SYS_splice, SYS_tee, SYS_sendfile, SYS_fadvise64,
-        SYS_readahead
+        SYS_dup, SYS_dup3, SYS_pipe2, SYS_fadvise64, SYS_readahead
     ]),
+    Entry::new("close handles, but not in a table of the thread's own (CLOSE_RANGE_UNSHARE)")
+        .calls(calls![SYS_close_range])
+        .when(&[&[Test(2, Is::Without(libc::CLOSE_RANGE_UNSHARE))]])
+        .otherwise(libc::EINVAL),
     Entry::new(
         "control an open file, but take no lease (F_SETLEASE): others who open the file, the host \
          among them, would wait for it",
     )
     .only(Where::Cgroup)
     .calls(calls![SYS_fcntl])
+    .errors(OWNERLESS_LOCKS)
     .when(&[&[Test(1, Is::Not(libc::F_SETLEASE as u32))]])
     .otherwise(libc::EPERM),
     Entry::new(
@@ -115,6 +142,7 @@ pub(super) const ALLOWED: &[Entry] = &[
     )
     .only(Where::NoCgroup)
     .calls(calls![SYS_fcntl])
+    .errors(OWNERLESS_LOCKS)
     .when(&[&[
         Test(1, Is::Not(libc::F_SETLEASE as u32)),
         Test(1, Is::Not(libc::F_SETPIPE_SZ as u32)),
@@ -184,15 +212,21 @@ pub(super) const ALLOWED: &[Entry] = &[
         SYS_mlock, SYS_munlock, SYS_brk, SYS_pkey_alloc, SYS_pkey_free, SYS_pkey_mprotect,
         SYS_membarrier
     ]),
-    Entry::new("threads and processes, but no namespaces")
-        .calls(calls![SYS_clone])
-        .when(&[&[Test(0, Is::Without(NAMESPACES))]]),
+    Entry::new(
+        "threads and processes, but no namespaces. All threads of a process share one table of handles, and no other process \
+         does, as libraries start both: so `/proc` shows all handles of a process, and its file locks end with it",
+    )
+    .calls(calls![SYS_clone])
+    .when(&[
+        &[Test(0, Is::Without(NAMESPACES | THREAD | FILES))],
+        &[Test(0, Is::Without(NAMESPACES)), Test(0, Is::With(THREAD | FILES))],
+    ]),
     Entry::new("execute programs: Landlock decides which").calls(calls![SYS_execve, SYS_execveat]),
     Entry::new("manage one's own processes").calls(calls![
         SYS_exit, SYS_exit_group, SYS_wait4, SYS_waitid, SYS_getpid, SYS_getppid, SYS_gettid,
         SYS_getpgid, SYS_setpgid, SYS_getsid, SYS_setsid, SYS_set_tid_address,
         SYS_set_robust_list, SYS_get_robust_list, SYS_rseq, SYS_sched_yield,
-        SYS_restart_syscall, SYS_pidfd_open
+        SYS_pidfd_open
     ]),
     Entry::new("signals: a pid namespace or Landlock decides to which processes").calls(calls![
         SYS_kill, SYS_tkill, SYS_tgkill, SYS_rt_sigaction, SYS_rt_sigprocmask,
@@ -291,23 +325,24 @@ pub(super) const ALLOWED: &[Entry] = &[
     Entry::new("send messages, which names are resolved by. They can carry handles")
         .only(Where::Network)
         .calls(calls![SYS_sendmsg, SYS_sendmmsg]),
-    Entry::new("socket options").only(Where::Cgroup).calls(calls![SYS_setsockopt]),
+    Entry::new("socket options")
+        .only(Where::CgroupWithoutNetwork)
+        .calls(calls![SYS_setsockopt]),
     Entry::new(
-        "the same, but no larger buffers (SO_SNDBUF and the like): the supervisor counts each socket with \
-         the default buffer size",
+        "the same, but no larger buffers: the supervisor counts each socket with the default buffer size",
     )
-    .only(Where::NoCgroup)
+    .only(Where::NoCgroupWithoutNetwork)
     .calls(calls![SYS_setsockopt])
-    .when(&[
-        &[Test(1, Is::Not(libc::SOL_SOCKET as u32))],
-        &[
-            Test(2, Is::Not(libc::SO_SNDBUF as u32)),
-            Test(2, Is::Not(libc::SO_RCVBUF as u32)),
-            Test(2, Is::Not(libc::SO_SNDBUFFORCE as u32)),
-            Test(2, Is::Not(libc::SO_RCVBUFFORCE as u32)),
-        ],
-    ])
+    .when(NO_LARGER_BUFFERS)
     .otherwise(libc::EPERM),
+    Entry::new(
+        "the same with a network, some of whose buffers no control group counts. Tools that ask the kernel for its addresses \
+         give up on an error (`ip` does), so the call does nothing and succeeds; the kernel reduces a size without an error, too",
+    )
+    .only(Where::Network)
+    .calls(calls![SYS_setsockopt])
+    .when(NO_LARGER_BUFFERS)
+    .otherwise(0),
     Entry::new("internet sockets, and asking the kernel for its addresses")
         .only(Where::Network)
         .calls(calls![SYS_socket])
@@ -479,4 +514,22 @@ pub(super) const UNSUPPORTED: &[Entry] = &[
             SYS_listxattr,
             SYS_llistxattr
         ]),
+];
+
+/// Calls that fail with the error that their entry names.
+pub(super) const FAILING: &[Entry] = &[
+    Entry::new(
+    "put pages of files into pipes and sockets: one byte there keeps a whole page, or a folio of 2 MiB, which nothing \
+     shows once the file has been truncated. A control group charges a page to whoever read it first, which may be an earlier run. \
+     On EINVAL, as for files that do not support this, programs read and write",
+)
+.calls(calls![SYS_splice, SYS_tee, SYS_sendfile])
+.otherwise(libc::EINVAL),
+    Entry::new(
+        "continue a call after a stop. The kernel makes this call for a program. A program can make it, too, to continue a \
+         `poll` with other arguments than those that show what it keeps open. With EINTR a call ends as after a signal, \
+         and as `epoll_wait` always ends after a stop",
+    )
+    .calls(calls![SYS_restart_syscall])
+    .otherwise(libc::EINTR),
 ];

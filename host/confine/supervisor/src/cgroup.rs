@@ -12,6 +12,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 const PREFIX: &str = "skillrun-";
+/// The buffers of TCP in cgroup v1.
+const TCP_LIMIT: &str = "memory.kmem.tcp.limit_in_bytes";
+const TCP_USAGE: &str = "memory.kmem.tcp.usage_in_bytes";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Version {
@@ -77,6 +80,10 @@ impl Cgroup {
                 write("memory.limit_in_bytes", memory.to_string())?;
                 let _ = write("memory.memsw.limit_in_bytes", memory.to_string());
                 let _ = write("memory.max_usage_in_bytes", "0".into());
+                if plan.network {
+                    // Once it has a limit, the kernel counts the buffers of TCP, apart from other memory.
+                    let _ = write(TCP_LIMIT, memory.to_string());
+                }
             }
             Version::Two => {
                 write("memory.max", memory.to_string())?;
@@ -124,6 +131,17 @@ impl Cgroup {
         };
         let text = fs::read_to_string(self.path.join(file)).ok()?;
         text.trim().parse().ok()
+    }
+
+    /// Bytes in buffers of TCP, as far as the limit on memory does not include them. In cgroup v2 it does.
+    pub(crate) fn uncounted_tcp(&self) -> u64 {
+        match self.version {
+            Version::One => {
+                let text = fs::read_to_string(self.path.join(TCP_USAGE)).unwrap_or_default();
+                text.trim().parse().unwrap_or(0)
+            }
+            Version::Two => 0,
+        }
     }
 
     /// Whether the kernel killed a process because memory ran out.
@@ -312,6 +330,18 @@ mod tests {
             (mib(64), "17".into())
         );
         assert_eq!(read("memory.swap.max"), "0");
+        fs::remove_dir_all(&group.path).unwrap();
+
+        let group = fake_group("tcp", Version::One);
+        let read = |file: &str| fs::read_to_string(group.path.join(file));
+        group.limit(&plan).unwrap();
+        assert!(read(TCP_LIMIT).is_err());
+        plan.network = true;
+        group.limit(&plan).unwrap();
+        assert_eq!(read(TCP_LIMIT).unwrap(), mib(64));
+        assert_eq!(group.uncounted_tcp(), 0);
+        fs::write(group.path.join(TCP_USAGE), "8192\n").unwrap();
+        assert_eq!(group.uncounted_tcp(), 8192);
         fs::remove_dir_all(&group.path).unwrap();
     }
 

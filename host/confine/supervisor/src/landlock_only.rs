@@ -140,7 +140,7 @@ pub(crate) fn run(
     };
     let enforcement = LimitEnforcement {
         time: Enforcement::Hard,
-        memory: hard_if(supervisor.cgroup.is_some()),
+        memory: hard_if(plan.has_hard_memory(supervisor.cgroup.is_some())),
         disk: Enforcement::Polled,
         processes: hard_if(ids.private || layers.contains(&Layer::PidsCgroup)),
     };

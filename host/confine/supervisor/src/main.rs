@@ -14,6 +14,8 @@ mod cgroup;
 #[cfg(target_os = "linux")]
 mod disk_writes;
 #[cfg(target_os = "linux")]
+mod file_locks;
+#[cfg(target_os = "linux")]
 mod handles;
 #[cfg(target_os = "linux")]
 mod inotify;

@@ -106,7 +106,7 @@ fn watch(
     layers.extend(supervisor.cgroup.iter().flat_map(Cgroup::layers));
     let enforcement = LimitEnforcement {
         time: Enforcement::Hard,
-        memory: match supervisor.cgroup.is_some() {
+        memory: match plan.has_hard_memory(supervisor.cgroup.is_some()) {
             true => Enforcement::Hard,
             false => Enforcement::Polled,
         },

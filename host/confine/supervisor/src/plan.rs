@@ -107,6 +107,12 @@ impl Plan {
         self.arguments.is_empty()
     }
 
+    /// Whether the memory limit cannot be exceeded, given that a control group counts memory or not. No control group counts
+    /// all buffers of sockets on a network: those of netlink never, those of TCP not together with other memory in cgroup v1.
+    pub fn has_hard_memory(&self, in_cgroup: bool) -> bool {
+        in_cgroup && !self.network
+    }
+
     /// Switches to the filter that denies memory which `/proc` does not show.
     pub fn use_filter_without_cgroup(&mut self) {
         self.filter = std::mem::take(&mut self.filter_without_cgroup);

@@ -3,10 +3,10 @@
 use crate::sys;
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 pub(crate) const BYTES_PER_FILE: u64 = 4096;
 /// The capacity of a pipe of default size.
 const PIPE_BYTES: u64 = 64 << 10;
-/// A socket may exceed its limit by one message of this size.
+/// What the kernel adds to a message at most, because it rounds the size up.
 const SOCKET_OVERSHOOT: u64 = 64 << 10;
 /// The most processes in one sample; more than any limit allows.
 const MAX_PROCESSES: usize = 100_000;
@@ -128,7 +128,7 @@ fn exact_pages(process: i32, shared: bool) -> u64 {
 
 /// Bytes that the kernel may buffer for these processes in sockets and pipes. The kernel does not
 /// report how much it does buffer, so each counts with its capacity; a program without a control
-/// group cannot create larger ones. Files that only a blocked call keeps open, `hidden` in number, count as
+/// group, or with a network, cannot create larger sockets. Files that only a blocked call keeps open, `hidden` in number, count as
 /// sockets.
 ///
 /// If the program has its own network namespace, `init` is a process in it, and the kernel reports
@@ -152,12 +152,12 @@ pub(crate) fn buffers(tree: &Tree, init: Option<i32>, hidden: u64) -> u64 {
     }
     let all = init.and_then(socket_count).unwrap_or(0);
     let sockets = all.max(sockets.len() as u64) + hidden;
-    sockets * (send_buffer() + SOCKET_OVERSHOOT) + pipes.len() as u64 * PIPE_BYTES
+    sockets * socket_capacity() + pipes.len() as u64 * PIPE_BYTES
 }
 
-/// The `/proc` directories of threads that show all handles of a process. Threads share one table of handles unless they were
-/// started otherwise, and a first thread that has exited shows none.
-fn handle_tables(process: i32) -> Vec<String> {
+/// The `/proc` directories of threads that show all handles of a process. Its threads share one table of handles, because the
+/// filter refuses to start others, but a first thread that has exited shows none.
+pub(crate) fn handle_tables(process: i32) -> Vec<String> {
     let threads = fs::read_dir(format!("/proc/{process}/task"));
     let threads = threads.into_iter().flatten().flatten();
     let threads = threads.filter_map(|thread| thread.file_name().to_str()?.parse::<i32>().ok());
@@ -175,13 +175,20 @@ fn handle_tables(process: i32) -> Vec<String> {
 }
 
 /// Whether a process does not show its handles, so that nobody can count what it has open. A program hides them if its
-/// executable cannot be read. `init` is a process of ours.
+/// executable cannot be read. Then either the list of handles is denied or, to the root of a user namespace, each handle in it.
+/// A first thread that has exited shows an empty list, so every thread is asked. `init` is a process of ours.
 pub(crate) fn hides_handles(tree: &Tree, init: Option<i32>) -> bool {
-    let mut others = tree.ids().filter(|id| Some(*id) != init);
-    others.any(|id| {
-        let handles = fs::read_dir(format!("/proc/{id}/fd"));
-        let is_denied = |error: io::Error| error.kind() == io::ErrorKind::PermissionDenied;
-        handles.err().is_some_and(is_denied) && has_memory(id)
+    let others = tree.ids().filter(|id| Some(*id) != init);
+    let is_denied = |error: io::Error| error.kind() == io::ErrorKind::PermissionDenied;
+    others.flat_map(handle_tables).any(|table| {
+        let error = match fs::read_dir(format!("{table}/fd")) {
+            Ok(handles) => {
+                let first = handles.flatten().next();
+                first.and_then(|handle| fs::read_link(handle.path()).err())
+            }
+            Err(error) => Some(error),
+        };
+        error.is_some_and(is_denied) && has_memory(&table)
     })
 }
 
@@ -218,6 +225,30 @@ fn watches_of(info: &str, most: u64) -> u64 {
     watches.take(most.saturating_add(1)).count() as u64
 }
 
+/// Bytes of files in a directory that were removed while these processes have them open.
+pub(crate) fn removed_files(tree: &Tree, directory: &OwnedFd) -> u64 {
+    let own = fs::read_link(format!("/proc/self/fd/{}", directory.as_raw_fd()));
+    let Ok(directory) = own else { return 0 };
+    let handles = tree.ids().flat_map(handle_tables).flat_map(|table| {
+        let handles = fs::read_dir(format!("{table}/fd"));
+        handles.into_iter().flatten().flatten()
+    });
+    // The name that a removed file had last.
+    let handles = handles.filter(|handle| {
+        fs::read_link(handle.path()).is_ok_and(|target| target.starts_with(&directory))
+    });
+    let files = handles.filter_map(|handle| {
+        let meta = fs::metadata(handle.path()).ok()?;
+        let is_removed = meta.is_file() && meta.nlink() == 0;
+        is_removed.then(|| ((meta.dev(), meta.ino()), meta.blocks() * 512))
+    });
+    let files: HashMap<(u64, u64), u64> = files.collect();
+    files
+        .values()
+        .map(|bytes| (*bytes).max(BYTES_PER_FILE))
+        .sum()
+}
+
 /// The number of sockets in the network namespace of a process.
 fn socket_count(process: i32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{process}/net/sockstat")).ok()?;
@@ -226,12 +257,16 @@ fn socket_count(process: i32) -> Option<u64> {
     used.trim().parse().ok()
 }
 
-/// Bytes that a socket buffers before the kernel refuses more.
-fn send_buffer() -> u64 {
+/// Bytes that a socket buffers at most: the kernel accepts one more message as long as the buffer is not full, and a message of
+/// a sequenced packet or netlink socket may be as large as the buffer.
+fn socket_capacity() -> u64 {
     const USUAL: u64 = 212_992;
-    let text = fs::read_to_string("/proc/sys/net/core/wmem_default").ok();
-    text.and_then(|text| text.trim().parse().ok())
-        .unwrap_or(USUAL)
+    let default = |name: &str| {
+        let text = fs::read_to_string(format!("/proc/sys/net/core/{name}")).ok();
+        text.and_then(|text| text.trim().parse().ok())
+            .unwrap_or(USUAL)
+    };
+    2 * default("wmem_default").max(default("rmem_default")) + SOCKET_OVERSHOOT
 }
 
 /// Bytes used in a file system in memory.
@@ -312,7 +347,7 @@ pub(crate) fn bytes_written(process: i32, last: u64) -> Option<u64> {
     match fs::read_to_string(format!("/proc/{process}/io")) {
         Ok(text) => parse_write_bytes(&text),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            Some(match has_memory(process) {
+            Some(match has_memory(&format!("/proc/{process}")) {
                 true => u64::MAX,
                 false => last,
             })
@@ -321,9 +356,9 @@ pub(crate) fn bytes_written(process: i32, last: u64) -> Option<u64> {
     }
 }
 
-/// Whether a process still has memory, and is not exiting.
-fn has_memory(process: i32) -> bool {
-    let text = fs::read_to_string(format!("/proc/{process}/statm")).unwrap_or_default();
+/// Whether the process or thread that a directory of `/proc` shows still has memory, and is not exiting.
+fn has_memory(shown: &str) -> bool {
+    let text = fs::read_to_string(format!("{shown}/statm")).unwrap_or_default();
     let pages = text.split_ascii_whitespace().next();
     pages.is_some_and(|pages| pages != "0")
 }
@@ -421,6 +456,33 @@ VmPTE:\t  7 kB\nVmSwap:\t  3 kB\nHugetlbPages:\t  2048 kB\nThreads:\t1\n";
         assert!(epoll_watches(&tree, 5) > 5);
         let tables = handle_tables(own);
         assert_eq!(tables.len(), 1, "all threads share one table: {tables:?}");
+    }
+
+    #[test]
+    fn removed_files_that_are_open_are_counted_once() {
+        let own = std::process::id().cast_signed();
+        let tree = Tree {
+            processes: vec![Process { id: own, parent: 1 }],
+            is_complete: true,
+        };
+        let path = std::env::temp_dir().join(format!("skillrun-removed-{own}"));
+        fs::create_dir(&path).unwrap();
+        let directory = OwnedFd::from(File::open(&path).unwrap());
+        fs::write(path.join("kept"), vec![1; 1 << 20]).unwrap();
+        fs::write(path.join("removed"), vec![1; 1 << 20]).unwrap();
+        fs::write(path.join("empty"), "").unwrap();
+        let open = ["kept", "removed", "removed", "empty"].map(|name| File::open(path.join(name)));
+        assert_eq!(removed_files(&tree, &directory), 0);
+        fs::remove_file(path.join("removed")).unwrap();
+        fs::remove_file(path.join("empty")).unwrap();
+        let counted = removed_files(&tree, &directory);
+        assert!(
+            (1 << 20..=(1 << 20) + (64 << 10)).contains(&counted),
+            "{counted}"
+        );
+        drop(open);
+        assert_eq!(removed_files(&tree, &directory), 0);
+        fs::remove_dir_all(path).unwrap();
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::cgroup::Cgroup;
 use crate::disk_writes::DiskWrites;
 use crate::error::{ConfineError, Step as _};
+use crate::file_locks;
 use crate::inotify::CreationEvents;
 use crate::lockdown;
 use crate::pipe::{Listener, Message};
@@ -383,7 +384,10 @@ impl<'a> Watch<'a> {
             return Some(EndReason::NotVisible(HIDEPID));
         }
         let limits = &self.plan.limits;
-        if self.supervisor.cgroup.is_none() {
+        if file_locks::exceed(&tree, file_locks::MOST) {
+            return Some(EndReason::Memory);
+        }
+        if !self.plan.has_hard_memory(self.supervisor.cgroup.is_some()) {
             // Under Landlock alone the program has no file system of its own.
             let files = match self.plan.backend {
                 Backend::Namespaces => Some(self.in_memory.iter().map(tree::tmpfs_usage).sum()),
@@ -397,6 +401,8 @@ impl<'a> Watch<'a> {
             let own_network = self.plan.backend == Backend::Namespaces && !self.plan.network;
             let hidden = polled::handles(&tree, limits.open_files);
             let buffers = tree::buffers(&tree, own_network.then_some(self.pid), hidden);
+            let cgroup = self.supervisor.cgroup.as_ref();
+            let buffers = buffers + cgroup.map_or(0, Cgroup::uncounted_tcp);
             if memory + buffers > limits.memory {
                 self.peak = self.peak.max(memory + buffers);
                 return Some(EndReason::Memory);
@@ -408,15 +414,14 @@ impl<'a> Watch<'a> {
             return Some(EndReason::EpollWatches);
         }
         // Without namespaces the scratch directory is a directory of the machine.
-        if let Some(scratch) = &self.scratch
-            && walk::exceeds(
-                scratch.as_fd(),
-                self.plan.scratch.size,
-                BYTES_PER_FILE,
-                deadline,
-            )
-        {
-            return Some(EndReason::Scratch);
+        if let Some(scratch) = &self.scratch {
+            let removed = tree::removed_files(&tree, scratch);
+            let rest = self.plan.scratch.size.checked_sub(removed);
+            if rest
+                .is_none_or(|rest| walk::exceeds(scratch.as_fd(), rest, BYTES_PER_FILE, deadline))
+            {
+                return Some(EndReason::Scratch);
+            }
         }
         let writable = self.plan.mounts.iter().any(|mount| mount.writable)
             || self.plan.backend == Backend::Landlock;
