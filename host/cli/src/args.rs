@@ -738,7 +738,7 @@ mod tests {
             "skillrun run skill",
             "/usr/bin/skillrun run skill script.py -- -h --json run",
             "skillrun run -w . skill --allow read:a --allow=env:B script --env C=D --follow",
-            "skillrun run skill --timeout 5s --memory 64MiB --json -q --raw --input @file",
+            "skillrun run skill --timeout 5s --memory 64MiB --json -q --input @file",
             "skillrun run run run -- run",
         ] {
             let alone = parse_run(&words(line)).unwrap();
@@ -761,6 +761,7 @@ mod tests {
             "skillrun run",
             "skillrun run --help",
             "skillrun run skill --no-such-flag",
+            "skillrun run skill --json --raw",
             "skillrun run skill script extra",
         ] {
             assert!(parse_run(&words(line)).is_none(), "{line}");

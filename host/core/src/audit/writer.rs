@@ -702,4 +702,65 @@ mod tests {
         let queue = lock(&shared.queue);
         assert_eq!((queue.is_waiting, queue.jobs.len()), (false, 1));
     }
+
+    fn line() -> Fields {
+        let fields = Event::refused(RunInfo::default(), "reason").fields();
+        fields.unwrap()
+    }
+
+    /// A writer of a file, and the file.
+    fn of_file() -> (tempfile::TempDir, PathBuf, Arc<Writer>) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit.jsonl");
+        let writer = Writer::unshared(path.clone());
+        (folder, path, writer)
+    }
+
+    fn lines_in(path: &Path) -> usize {
+        std::fs::read_to_string(path).unwrap().lines().count()
+    }
+
+    #[test]
+    fn the_two_lines_of_a_run_need_no_thread_and_a_third_one_does() {
+        let (_folder, path, writer) = of_file();
+        for count in 1..=3 {
+            let mut receipt = writer.write(line(), u64::MAX).unwrap();
+            receipt.write_now();
+            assert!(receipt.result.try_recv().unwrap().is_ok());
+            assert_eq!(lines_in(&path), count);
+            let has_thread = lock(&writer.shared.queue).thread.is_some();
+            assert_eq!(has_thread, count == 3, "{count}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_its_caller_does_not_write_is_written_by_the_thread() {
+        let (_folder, path, writer) = of_file();
+        // Whoever flushes starts the thread, whether or not the caller still waits.
+        let waits = writer.write(line(), u64::MAX).unwrap();
+        writer.flush_blocking();
+        assert_eq!(lines_in(&path), 1);
+        drop(waits);
+        let (_folder, path, writer) = of_file();
+        drop(writer.write(line(), u64::MAX).unwrap());
+        assert!(lock(&writer.shared.queue).thread.is_some());
+        drop(writer);
+        assert_eq!(lines_in(&path), 1);
+    }
+
+    #[test]
+    fn a_flush_waits_for_a_line_that_a_caller_is_writing() {
+        let (_folder, _path, writer) = of_file();
+        let is_done = |queue: Queue| queue.is_done();
+        assert!(is_done(Queue::default()));
+        let is_written = true;
+        let writes = Queue {
+            is_written,
+            ..Queue::default()
+        };
+        assert!(!is_done(writes));
+        // Nothing was handed over, so there is nothing to wait for, and no thread.
+        writer.flush_blocking();
+        assert!(lock(&writer.shared.queue).thread.is_none());
+    }
 }
