@@ -4,7 +4,6 @@ None of it may be visible to a script: no output, no file, no handler, no random
 already shown.
 """
 
-import gc
 import importlib
 import io
 import os
@@ -98,13 +97,3 @@ def clean():
     _skillrun_sqlite.forget_seed()
     os.environ.clear()
     sys.path_importer_cache.clear()
-
-
-def freeze():
-    """Puts what exists out of the collector's sight: a run then only looks at its own objects.
-
-    Filling the allocator's holes as well, so that a run allocates in one place, was tried: no fewer page
-    faults, and 4 MB more.
-    """
-    gc.collect()
-    gc.freeze()
