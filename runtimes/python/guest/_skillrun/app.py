@@ -33,7 +33,7 @@ warm.imports()
 system.name_platform()
 processes.add_to_os()
 
-from _skillrun import clock, eventloop, frames, immortal, script, streams, threads, zone
+from _skillrun import clock, environment, eventloop, frames, immortal, script, streams, threads, zone
 
 zone.embed("/0/tzdata")
 clock.install()
@@ -60,5 +60,6 @@ class WitWorld(wit_world.WitWorld):
 
 
 script.remember()
+environment.install()
 immortal.make()
 immortal.fill_holes()

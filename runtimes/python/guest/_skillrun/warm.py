@@ -7,6 +7,7 @@ already shown.
 import importlib
 import io
 import os
+import random
 import sys
 
 # What scripts of skills import, the most frequent first, as far as it exists here. An import from the
@@ -70,13 +71,16 @@ def imports():
 
 def rehearse():
     """Runs the script above with streams that lead nowhere."""
-    from . import script
+    from . import environment, script
     kept = sys.stdin, sys.stdout, sys.stderr, sys.argv, sys.path, sys.modules["__main__"]
     sys.argv = ["x"]
     script.remember()
     for _ in range(24):
         sys.stdout = io.TextIOWrapper(io.BufferedWriter(io.BytesIO()), encoding="utf-8")
         sys.stderr = io.TextIOWrapper(io.BufferedWriter(io.BytesIO()), encoding="utf-8", line_buffering=True)
+        environment.install()
+        os.environ["TZ"] = "UTC"
+        random.seed()
         script._begin("/0/_skillrun/x.py", ["a"], "/0")
         script._main_module("/x.py")
         code = script._end(script._execute(_SCRIPT, "/x.py", sys.modules["__main__"].__dict__))
