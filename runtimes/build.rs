@@ -11,6 +11,8 @@
 
 #[path = "build/component.rs"]
 mod component;
+#[path = "build/extension.rs"]
+mod extension;
 #[path = "build/graph.rs"]
 mod graph;
 #[path = "build/image.rs"]

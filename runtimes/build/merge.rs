@@ -11,16 +11,16 @@
 //! Binaryen can merge as well, but it would bring a second tool chain into the build. `wasm-encoder` does the
 //! renumbering itself.
 
-use crate::graph::{CoreModule, Found, Graph, Space};
+use crate::graph::{CoreModule, Found, Graph, Origin, Space};
 use anyhow::{Context as _, Result, bail, ensure};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use wasm_encoder::reencode::Reencode;
 use wasm_encoder::{
     CodeSection, ConstExpr, DataCountSection, DataSection, ElementSection, Elements, EntityType,
     ExportSection, Function, FunctionSection, GlobalSection, ImportSection, MemorySection, Module,
     StartSection, TableSection, TypeSection,
 };
-use wasmparser::{DataKind, ElementItems, ElementKind, TypeRef, ValType};
+use wasmparser::{DataKind, ElementItems, ElementKind, FunctionBody, Operator, TypeRef, ValType};
 
 /// Functions that recurse indirectly without using the stack in linear memory, which is the only one CPython can measure.
 /// Each is wrapped so that it uses this many bytes of it; otherwise freeing objects nested a million deep would overflow
@@ -47,6 +47,7 @@ pub(crate) fn merge(component: &[u8]) -> Result<Vec<u8>> {
 
 fn one_module(graph: &Graph<'_>) -> Result<Vec<u8>> {
     let plan = Plan::new(graph)?;
+    let live = Live::find(graph, &plan)?;
     let mut types = TypeSection::new();
     let mut functions = FunctionSection::new();
     let mut tables = TableSection::new();
@@ -83,7 +84,8 @@ fn one_module(graph: &Graph<'_>) -> Result<Vec<u8>> {
             memories.memory(numbers.memory_type(*memory).map_err(to_anyhow)?);
         }
         for global in &library.globals {
-            let ty = numbers.global_type(global.ty).map_err(to_anyhow)?;
+            let mut ty = numbers.global_type(global.ty).map_err(to_anyhow)?;
+            ty.mutable = live.written.contains(&globals.len());
             let value = numbers.fold(&global.init_expr)?;
             globals.global(ty, &value);
         }
@@ -97,11 +99,16 @@ fn one_module(graph: &Graph<'_>) -> Result<Vec<u8>> {
         for (index, body) in library.code.iter().enumerate() {
             let defined = u32::try_from(index)?;
             if graph.is_stand_in(instance, defined) {
-                let mut never = Function::new([]);
-                never.instructions().unreachable().end();
-                code.function(&never);
+                code.function(&unreachable());
             }
-            if graph.kept_index(instance, defined).is_none() {
+            let Some(kept) = graph.kept_index(instance, defined) else {
+                continue;
+            };
+            if !live
+                .functions
+                .contains(&(plan.bases[&(instance, Space::Func)] + kept))
+            {
+                code.function(&unreachable());
                 continue;
             }
             match stack_bytes(library, index) {
@@ -144,31 +151,14 @@ fn one_module(graph: &Graph<'_>) -> Result<Vec<u8>> {
     }
 
     let mut exports = ExportSection::new();
-    for (name, space, origin) in &graph.exports {
-        let (from, export) = graph
-            .through_shim(origin.clone())?
-            .with_context(|| format!("`{name}` is an import"))?;
-        let (library, _) = graph.library(from)?;
-        let &(_, index) = library
-            .exports
-            .get(export.as_str())
-            .context("no such export")?;
-        let mut numbers = Renumber {
-            graph,
-            plan: &plan,
-            instance: from,
-        };
-        match space {
-            Space::Func => {
-                let index = numbers.function_index(index).map_err(to_anyhow)?;
-                exports.export(name, wasm_encoder::ExportKind::Func, index);
-            }
-            Space::Memory => {
-                let index = numbers.memory_index(index).map_err(to_anyhow)?;
-                exports.export(name, wasm_encoder::ExportKind::Memory, index);
-            }
+    for export in &graph.exports {
+        let (name, space, _) = export;
+        let kind = match space {
+            Space::Func => wasm_encoder::ExportKind::Func,
+            Space::Memory => wasm_encoder::ExportKind::Memory,
             space => bail!("the component needs a {space:?} `{name}`"),
-        }
+        };
+        exports.export(name, kind, exported(graph, &plan, export)?);
     }
 
     let mut module = Module::new();
@@ -189,6 +179,121 @@ fn one_module(graph: &Graph<'_>) -> Result<Vec<u8>> {
         .section(&DataCountSection { count: segments });
     module.section(&code).section(&data);
     Ok(module.finish())
+}
+
+/// The body of a function that nothing calls.
+fn unreachable() -> Function {
+    let mut never = Function::new([]);
+    never.instructions().unreachable().end();
+    never
+}
+
+/// What a run of the merged module can use.
+///
+/// A shared library reaches its variables through globals with their addresses, which the linker of a component declares as
+/// mutable, because functions that initialise the libraries set them. These have run before the snapshot, and nothing calls them
+/// again. Without them such a global is a constant, and an engine compiles the address into the code instead of loading it at
+/// every use.
+struct Live {
+    /// The functions that can be called.
+    functions: HashSet<u32>,
+    /// The globals that one of them writes.
+    written: HashSet<u32>,
+}
+
+impl Live {
+    fn find(graph: &Graph<'_>, plan: &Plan) -> Result<Self> {
+        let mut functions: HashMap<u32, Uses> = HashMap::new();
+        let mut reached = Vec::new();
+        for (instance, library) in graph.libraries() {
+            let mut numbers = Renumber {
+                graph,
+                plan,
+                instance,
+            };
+            for (index, body) in (0..).zip(&library.code) {
+                if let Some(kept) = graph.kept_index(instance, index) {
+                    let uses = Uses::read(body, &mut numbers)?;
+                    functions.insert(plan.bases[&(instance, Space::Func)] + kept, uses);
+                }
+            }
+            for element in &library.elements {
+                if let ElementItems::Functions(items) = element.items.clone() {
+                    for function in items {
+                        reached.push(numbers.in_table(function?)?);
+                    }
+                }
+            }
+            if let Some(function) = library.start {
+                reached.push(numbers.function_index(function).map_err(to_anyhow)?);
+            }
+        }
+        for export in &graph.exports {
+            if export.1 == Space::Func {
+                reached.push(exported(graph, plan, export)?);
+            }
+        }
+        let mut live = Self {
+            functions: HashSet::new(),
+            written: HashSet::new(),
+        };
+        while let Some(function) = reached.pop() {
+            if let Some(uses) = functions.remove(&function) {
+                live.functions.insert(function);
+                live.written.extend(uses.written);
+                reached.extend(uses.functions);
+            }
+        }
+        Ok(live)
+    }
+}
+
+/// What the body of a function refers to, as indices of the merged module.
+struct Uses {
+    functions: Vec<u32>,
+    written: Vec<u32>,
+}
+
+impl Uses {
+    fn read(body: &FunctionBody<'_>, numbers: &mut Renumber<'_, '_>) -> Result<Self> {
+        let (mut functions, mut written) = (Vec::new(), Vec::new());
+        for operator in body.get_operators_reader()? {
+            match operator? {
+                Operator::Call { function_index }
+                | Operator::ReturnCall { function_index }
+                | Operator::RefFunc { function_index } => {
+                    functions.push(numbers.function_index(function_index).map_err(to_anyhow)?);
+                }
+                Operator::GlobalSet { global_index } => {
+                    written.push(numbers.global_index(global_index).map_err(to_anyhow)?);
+                }
+                _ => {}
+            }
+        }
+        Ok(Self { functions, written })
+    }
+}
+
+/// The index in the merged module of an item that it exports.
+fn exported(
+    graph: &Graph<'_>,
+    plan: &Plan,
+    (name, space, origin): &(String, Space, Origin),
+) -> Result<u32> {
+    let (instance, export) = graph
+        .through_shim(origin.clone())?
+        .with_context(|| format!("`{name}` is an import"))?;
+    let (library, _) = graph.library(instance)?;
+    let (_, index) = *library
+        .exports
+        .get(export.as_str())
+        .context("no such export")?;
+    let numbers = Renumber {
+        graph,
+        plan,
+        instance,
+    };
+    numbers.index(*space, index).map_err(to_anyhow)
 }
 
 /// The bytes of stack that a defined function is made to use, if it is one of [`WRAPPED`].

@@ -1,5 +1,6 @@
 //! The recipe for `python.wasm`.
 
+use crate::extension::{self, file_name};
 use crate::tools::{
     Failure, Inputs, READY_MADE, Result, Tools, copy, create, read, remove, run, write,
 };
@@ -18,6 +19,7 @@ pub(crate) fn make(source: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> 
     let component = out.join("python.wasm");
     let steps = concat!(
         include_str!("python.rs"),
+        include_str!("extension.rs"),
         include_str!("graph.rs"),
         include_str!("merge.rs"),
         include_str!("tools.rs")
@@ -36,7 +38,10 @@ fn build(recipe: &Path, library: &Path, component: &Path, tools: &Tools) -> Resu
     remove(&guest)?;
     copy(&recipe.join("guest"), &guest)?;
     copy(&tools.packages()?.join("tzdata"), &guest.join("tzdata"))?;
-    write(&guest.join(sqlite::FILE), &read(library)?)?;
+    write(&guest.join(file_name(sqlite::MODULE)), &read(library)?)?;
+    let immortal = guest.join(file_name("_skillrun_immortal"));
+    let source = recipe.join("immortal/module.c");
+    extension::compile(&[source], &[], &immortal, tools)?;
 
     let parts = component.with_file_name("python.parts.wasm");
     let mut command = Command::new(tools.program("componentize-py"));

@@ -15,6 +15,7 @@
 //!
 //! All unsafe code for the wasm tier is in this crate. It knows nothing about skills, policies or guests.
 
+mod faults;
 mod image;
 mod mapping;
 mod memories;

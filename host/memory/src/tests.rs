@@ -107,6 +107,56 @@ fn what_one_run_wrote_is_gone_for_the_next() {
 }
 
 #[test]
+fn a_run_without_page_faults_is_reset_without_a_scan() {
+    let page = page_size();
+    if PageMap::open().is_none() {
+        return;
+    }
+    // No fault is ever counted, although the last run causes one: so nothing finds the page that it wrote.
+    let memories = Memories::counting(1, MINIMUM, || Some(7));
+    memories.set_image(Image::from_bytes(&image()).unwrap());
+    let known = [0, IMAGE - 1, IMAGE, MINIMUM - 1];
+    for _ in 0..3 {
+        let mut memory = create(&memories);
+        assert_initial(&mut memory);
+        for offset in known {
+            bytes(&mut memory)[offset] ^= 0xff;
+        }
+    }
+    let mut memory = create(&memories);
+    assert_initial(&mut memory);
+    bytes(&mut memory)[8 * page] ^= 0xff;
+    drop(memory);
+    assert_eq!(
+        bytes(&mut create(&memories))[8 * page],
+        image()[8 * page] ^ 0xff
+    );
+}
+
+#[test]
+fn a_fault_that_is_counted_or_cannot_be_counted_leads_to_a_scan() {
+    fn more() -> Option<u64> {
+        thread_local!(static COUNT: Cell<u64> = const { Cell::new(0) });
+        COUNT.with(|count| Some(count.replace(count.get() + 1)))
+    }
+    for faults in [
+        more as fn() -> Option<u64>,
+        || None,
+        crate::faults::page_faults,
+    ] {
+        let memories = Memories::counting(1, MINIMUM, faults);
+        memories.set_image(Image::from_bytes(&image()).unwrap());
+        for number in 0..40 {
+            let mut memory = create(&memories);
+            assert_initial(&mut memory);
+            // The same page again, and one that was not written before.
+            bytes(&mut memory)[0] ^= 1;
+            bytes(&mut memory)[number * 3 * page_size()] ^= 1;
+        }
+    }
+}
+
+#[test]
 fn what_was_written_stays_resident_up_to_the_limit() {
     let page = page_size();
     let memories = memories(1, 8 * page);

@@ -5,7 +5,8 @@ import sys
 # Only what the build was given: never a package that happens to be installed on the machine.
 sys.path[:] = [path for path in sys.path if path in ("/python", "/world", "/bundled", "/0")]
 
-# An extension module, which only a directory of the build can give.
+# Extension modules, which only a directory of the build can give.
+import _skillrun_immortal
 import _skillrun_sqlite
 
 from _skillrun import stdlib
@@ -32,7 +33,7 @@ warm.imports()
 system.name_platform()
 processes.add_to_os()
 
-from _skillrun import clock, eventloop, frames, script, streams, threads, zone
+from _skillrun import clock, environment, eventloop, frames, immortal, script, streams, threads, zone
 
 zone.embed("/0/tzdata")
 clock.install()
@@ -40,6 +41,7 @@ eventloop.install()
 frames.install()
 threads.install()
 streams.install()
+immortal.make()
 warm.rehearse()
 warm.clean()
 
@@ -58,4 +60,6 @@ class WitWorld(wit_world.WitWorld):
 
 
 script.remember()
-warm.freeze()
+environment.install()
+immortal.make()
+immortal.fill_holes()

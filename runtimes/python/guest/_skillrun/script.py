@@ -7,6 +7,7 @@ The interpreter itself is never finalised: the host drops its memory.
 
 import atexit
 import builtins
+import codecs
 import gc
 import importlib.machinery
 import io
@@ -19,14 +20,14 @@ import sys
 import types
 import weakref
 
-from . import clock, frames, stdlib, streams, zone
+from . import clock, environment, frames, stdlib, streams, zone
 
 # Set by `remember`: the modules of the snapshot. The others are the script's.
 _modules_of_snapshot = frozenset()
 _handlers_of_snapshot = 0
-# Modules of the snapshot that a module next to a script takes the place of, as it would
-# if nothing had been imported yet; without those `python3` itself imports first.
-_may_be_shadowed = frozenset()
+# The names of files and directories whose module, next to a script, takes the place of one of the snapshot, as it would
+# if nothing had been imported yet; without the modules that `python3` itself imports first.
+_shadowing = frozenset()
 
 _ALWAYS_THERE = frozenset(
     "abc builtins codecs encodings errno genericpath io marshal os posix posixpath site stat sys time zipimport __main__".split()
@@ -37,18 +38,24 @@ _OF_THE_COMPONENT = frozenset(
 
 # The layers of a file that hold back what was written, from the top down.
 _BUFFERING = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)
+# What most objects are.
+_NO_FILES = frozenset((
+    dict, list, tuple, set, type, types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.CellType,
+    types.FrameType, types.ModuleType, types.GetSetDescriptorType,
+))
 
 
 def remember():
     """Called last before the snapshot."""
-    global _modules_of_snapshot, _may_be_shadowed, _handlers_of_snapshot
+    global _modules_of_snapshot, _shadowing, _handlers_of_snapshot
     _handlers_of_snapshot = len(logging._handlerList)
     atexit.unregister(logging.shutdown)
     _modules_of_snapshot = frozenset(sys.modules)
-    _may_be_shadowed = frozenset(
+    shadowed = {
         name for name in sys.modules
         if "." not in name and not name.startswith("_") and name not in _ALWAYS_THERE and name not in sys.builtin_module_names
-    )
+    }
+    _shadowing = frozenset(shadowed).union(name + ".py" for name in shadowed)
 
 
 def run(script, source, args, cwd):
@@ -67,15 +74,16 @@ def run(script, source, args, cwd):
 def _remember_lines(script, source):
     """Tracebacks then show the lines that run, whatever the file holds by then."""
     try:
-        lines = source.decode("utf-8-sig").splitlines(True)
+        lines = source.removeprefix(codecs.BOM_UTF8).decode().splitlines(True)
     except UnicodeDecodeError:
         return
     linecache.cache[script] = len(source), None, lines, script
 
 
 def _begin(script, args, cwd):
+    environment.begin()
     clock.begin()
-    zone.begin()
+    zone.begin(environment.get(b"TZ"))
     for name in _OF_THE_COMPONENT:
         sys.modules.pop(name, None)
     # The host answers for `cwd`; a script in a directory that vanished still runs.
@@ -86,7 +94,7 @@ def _begin(script, args, cwd):
     sys.argv = [script, *args]
     sys.orig_argv = ["python3", script, *args]
     directory = script.rpartition("/")[0] or "/"
-    sys.path = [directory, *(p for p in os.environ.get("PYTHONPATH", "").split(":") if p), stdlib.HOME]
+    sys.path = [directory, *filter(None, environment.get(b"PYTHONPATH").split(":")), stdlib.HOME]
     _make_way_for(directory)
 
 
@@ -94,14 +102,13 @@ def _make_way_for(directory):
     """Forgets library modules that have a namesake next to the script: the script's comes first."""
     global _modules_of_snapshot
     try:
-        names = os.listdir(directory)
+        # One operation for all names: a loop over a large directory would cost more than the rest of the start.
+        names = _shadowing.intersection(os.listdir(directory))
     except OSError:
         return
     for name in names:
-        stem = name.partition(".")[0]
-        if stem in _may_be_shadowed and (name == stem + ".py" or name == stem):
-            if name == stem and not os.path.exists(f"{directory}/{name}/__init__.py"):
-                continue
+        stem = name.removesuffix(".py")
+        if name != stem or os.path.exists(f"{directory}/{name}/__init__.py"):
             forgotten = [module for module in sys.modules if module == stem or module.startswith(stem + ".")]
             _modules_of_snapshot = _modules_of_snapshot.difference(forgotten)
             for module in forgotten:
@@ -232,8 +239,13 @@ def _write_open_files():
     still in that layer would be lost. Text layers are flushed first for the same reason.
     """
     # Only the script's own objects: those of the snapshot are out of the collector's sight. And the types
-    # themselves instead of `io.IOBase`: asking an abstract class fills a cache for each kind of object.
-    files = [thing for thing in gc.get_objects() if isinstance(thing, _BUFFERING)]
+    # themselves instead of `io.IOBase`: asking an abstract class fills a cache for each kind of object. Most scripts leave no
+    # file open, and there are far fewer kinds than objects.
+    things = gc.get_objects()
+    kinds = set(map(type, things)) - _NO_FILES
+    if not any(issubclass(kind, _BUFFERING) for kind in kinds):
+        return
+    files = [thing for thing in things if isinstance(thing, _BUFFERING)]
     for kind in _BUFFERING:
         for file in files:
             if isinstance(file, kind):

@@ -13,23 +13,37 @@ def install():
 
 def flush():
     """Writes out what is still buffered. False if that failed."""
+    out = _flush(getattr(sys, "stdout", None), getattr(sys, "__stdout__", None))
+    err = _flush(getattr(sys, "stderr", None), getattr(sys, "__stderr__", None))
+    return out and err
+
+
+def _flush(current, original):
     done = True
-    for name in ("stdout", "stderr"):
-        current, original = getattr(sys, name, None), getattr(sys, f"__{name}__", None)
-        try:
-            if current is not None and not current.closed:
-                current.flush()
-        except Exception:
-            done = False
-        # A script that wrapped the stream anew may have left text in the first one.
-        try:
-            if original is not None and original is not current:
-                original.flush()
-        except ValueError:
-            pass
-        except Exception:
-            done = False
+    try:
+        # Usually it is open, and asking it takes longer than flushing nothing.
+        if type(current) is io.TextIOWrapper:
+            current.flush()
+        elif current is not None and not current.closed:
+            current.flush()
+    except Exception as error:
+        done = isinstance(error, ValueError) and _is_closed(current)
+    # A script that wrapped the stream anew may have left text in the first one.
+    try:
+        if original is not None and original is not current:
+            original.flush()
+    except ValueError:
+        pass
+    except Exception:
+        done = False
     return done
+
+
+def _is_closed(stream):
+    try:
+        return stream.closed
+    except Exception:
+        return False
 
 
 def _stream(number, mode, name, errors, line_buffering=False):

@@ -4,10 +4,10 @@ None of it may be visible to a script: no output, no file, no handler, no random
 already shown.
 """
 
-import gc
 import importlib
 import io
 import os
+import random
 import sys
 
 # What scripts of skills import, the most frequent first, as far as it exists here. An import from the
@@ -71,13 +71,16 @@ def imports():
 
 def rehearse():
     """Runs the script above with streams that lead nowhere."""
-    from . import script
+    from . import environment, script
     kept = sys.stdin, sys.stdout, sys.stderr, sys.argv, sys.path, sys.modules["__main__"]
     sys.argv = ["x"]
     script.remember()
     for _ in range(24):
         sys.stdout = io.TextIOWrapper(io.BufferedWriter(io.BytesIO()), encoding="utf-8")
         sys.stderr = io.TextIOWrapper(io.BufferedWriter(io.BytesIO()), encoding="utf-8", line_buffering=True)
+        environment.install()
+        os.environ["TZ"] = "UTC"
+        random.seed()
         script._begin("/0/_skillrun/x.py", ["a"], "/0")
         script._main_module("/x.py")
         code = script._end(script._execute(_SCRIPT, "/x.py", sys.modules["__main__"].__dict__))
@@ -98,13 +101,3 @@ def clean():
     _skillrun_sqlite.forget_seed()
     os.environ.clear()
     sys.path_importer_cache.clear()
-
-
-def freeze():
-    """Puts what exists out of the collector's sight: a run then only looks at its own objects.
-
-    Filling the allocator's holes as well, so that a run allocates in one place, was tried: no fewer page
-    faults, and 4 MB more.
-    """
-    gc.collect()
-    gc.freeze()

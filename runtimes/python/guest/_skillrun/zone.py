@@ -44,13 +44,21 @@ def embed(directory):
     zoneinfo._common.load_tzdata = load_tzdata
     zoneinfo.available_timezones = lambda: set(_zones)
     zoneinfo.reset_tzpath(())
-    time.tzset = begin
+    time.tzset = tzset
 
 
-def begin():
-    """Follows `TZ` as it is now. Also `time.tzset`."""
-    name = os.environ.get("TZ", "").removeprefix(":")
+def tzset():
+    """Follows `TZ` as it is now."""
+    begin(os.environ.get("TZ", ""))
+
+
+def begin(name):
+    """Follows a value of `TZ`."""
+    name = name.removeprefix(":")
     zone = None if name in ("", "UTC", "UTC0", "Etc/UTC") else _find(name)
+    if zone is _zone is None:
+        # As in the snapshot.
+        return
     if zone is not None:
         _exchange(_LOCAL_TIME, _LOCAL_DATE, _LOCAL_DATETIME)
     elif _zone is not None:

@@ -96,6 +96,18 @@ struct LazyMount {
     unmade: HashSet<u32>,
 }
 
+/// An entry that a guest has just read from a listing, and its metadata hash.
+///
+/// The C library asks for the hash of every entry, to have its inode number, and a lookup each time would take longer than
+/// all else in a listing. The listing has the inode number, on the device of the directory. Only where another file system is mounted
+/// is the answer another one than that of a lookup, as it is on Linux.
+pub(super) struct Listed {
+    /// The guest's number of the directory.
+    pub(super) fd: u32,
+    pub(super) name: String,
+    pub(super) hash: types::MetadataHashValue,
+}
+
 /// The files that one guest sees, and what it has open.
 pub(crate) struct Files {
     ctx: WasiFilesystemCtx,
@@ -117,6 +129,8 @@ pub(crate) struct Files {
     /// Which mount each open descriptor belongs to.
     pub(super) open: HashMap<u32, usize>,
     pub(super) listings: usize,
+    /// The last entry that the guest read from a listing.
+    pub(super) listed: Option<Listed>,
     pub(super) max_open: usize,
     pub(super) hit_max_open: bool,
     pub(super) hit_max_listings: bool,
@@ -138,6 +152,7 @@ impl Files {
             own_paths: JAVASCRIPT_NOWHERE,
             open: HashMap::new(),
             listings: 0,
+            listed: None,
             max_open: max_open as usize,
             hit_max_open: false,
             hit_max_listings: false,

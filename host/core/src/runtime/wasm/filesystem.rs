@@ -3,8 +3,9 @@
 
 use super::budget::ENTRY;
 use super::file_streams::FileReader;
-use super::files::{Change, Fd, FilesView, Mount, link_stays_inside, reborrow};
+use super::files::{Change, Fd, FilesView, Listed, Mount, link_stays_inside, reborrow};
 use rustix::fs::{Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::sync::Arc;
@@ -22,11 +23,17 @@ const MAX_LEFT_OUT: usize = 1024;
 
 /// A directory being listed, read in parts: a whole listing may be millions of names, and
 /// reading it in one call would delay the check of the deadline.
-struct Listing(rustix::fs::Dir);
+struct Listing {
+    entries: rustix::fs::Dir,
+    /// The guest's number of the directory.
+    fd: u32,
+    device: u64,
+}
 
 /// What comes next in a directory.
 enum Next {
-    Entry(types::DirectoryEntry),
+    /// An entry, and what the guest may ask about it.
+    Entry(types::DirectoryEntry, Listed),
     /// Many names were left out, and there may be more.
     Pause,
     End,
@@ -36,7 +43,7 @@ impl Listing {
     fn next(&mut self) -> FsResult<Next> {
         use rustix::fs::FileType;
         for _ in 0..MAX_LEFT_OUT {
-            let entry = match self.0.read() {
+            let entry = match self.entries.read() {
                 None => return Ok(Next::End),
                 Some(entry) => entry.map_err(io::Error::from)?,
             };
@@ -59,11 +66,25 @@ impl Listing {
                 FileType::CharacterDevice => types::DescriptorType::CharacterDevice,
                 _ => types::DescriptorType::Unknown,
             };
+            let listed = Listed {
+                fd: self.fd,
+                name: name.to_owned(),
+                hash: metadata_hash(self.device, entry.ino()),
+            };
             let name = name.to_owned();
-            return Ok(Next::Entry(types::DirectoryEntry { type_, name }));
+            return Ok(Next::Entry(types::DirectoryEntry { type_, name }, listed));
         }
         Ok(Next::Pause)
     }
+}
+
+/// The hash that wasmtime-wasi makes of a file's device and inode number.
+fn metadata_hash(device: u64, inode: u64) -> types::MetadataHashValue {
+    let mut hasher = DefaultHasher::new();
+    (device, inode).hash(&mut hasher);
+    let lower = hasher.finish();
+    let upper = lower ^ 0x4009_21fb_5444_2d18;
+    types::MetadataHashValue { lower, upper }
 }
 
 /// A timestamp in the kernel's format.
@@ -222,8 +243,13 @@ impl types::HostDescriptor for FilesView<'_> {
             self.files.hit_max_listings = true;
             return Err(ErrorCode::Quota.into());
         }
-        let listing = rustix::fs::Dir::read_from(&self.dir(&fd)?.dir).map_err(io::Error::from)?;
-        let listing = self.table.push(Listing(listing))?;
+        let dir = &self.dir(&fd)?.dir;
+        let listing = Listing {
+            entries: rustix::fs::Dir::read_from(dir).map_err(io::Error::from)?,
+            fd: fd.rep(),
+            device: dir.metadata()?.dev(),
+        };
+        let listing = self.table.push(listing)?;
         self.files.listings += 1;
         // The table knows the type behind the number; the binding only declares another one.
         Ok(Resource::new_own(listing.rep()))
@@ -468,6 +494,12 @@ impl types::HostDescriptor for FilesView<'_> {
         path: String,
     ) -> FsResult<types::MetadataHashValue> {
         self.make_scratch(&fd)?;
+        if let Some(listed) = self.files.listed.take()
+            && (listed.fd, &listed.name) == (fd.rep(), &path)
+            && !follow.contains(PathFlags::SYMLINK_FOLLOW)
+        {
+            return Ok(listed.hash);
+        }
         let follow = self.check_visible(&fd, &path, follow)?;
         if let Some(file) = self.single_file(&fd, &path)? {
             return self.inner().metadata_hash(file).await;
@@ -490,7 +522,10 @@ impl types::HostDirectoryEntryStream for FilesView<'_> {
         let listing = Resource::<Listing>::new_borrow(listing.rep());
         loop {
             match self.table.get_mut(&listing)?.next()? {
-                Next::Entry(entry) => return Ok(Some(entry)),
+                Next::Entry(entry, listed) => {
+                    self.files.listed = Some(listed);
+                    return Ok(Some(entry));
+                }
                 Next::End => return Ok(None),
                 Next::Pause => tokio::task::yield_now().await,
             }
@@ -517,7 +552,7 @@ mod tests {
     use std::fs::File;
     use std::pin::pin;
     use std::task::{Context, Poll, Waker};
-    use types::HostDescriptor as _;
+    use types::{HostDescriptor as _, HostDirectoryEntryStream as _};
     use wasmtime::component::ResourceTable;
 
     const FULL: u64 = 64 * ENTRY;
@@ -564,6 +599,36 @@ mod tests {
             status.ok().unwrap().type_,
             types::DescriptorType::Directory
         ));
+    }
+
+    #[test]
+    fn a_listed_entry_has_the_hash_that_a_lookup_finds() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("f"), "").unwrap();
+        let (mut files, mut table) = (Files::new(8), ResourceTable::new());
+        let dir = File::open(folder.path()).unwrap();
+        let budget = Budget::shared(FULL);
+        let added = files.add_mount(dir.into(), "/w".into(), true, None, budget, None);
+        added.unwrap();
+        let mut view = FilesView {
+            files: &mut files,
+            table: &mut table,
+        };
+        let (top, _) = view.get_directories().unwrap().remove(0);
+        let hash_of_f = |view: &mut FilesView<'_>| {
+            let hash = view.metadata_hash_at(reborrow(&top), PathFlags::empty(), "f".into());
+            let hash = polled(hash).0.unwrap();
+            (hash.lower, hash.upper)
+        };
+        let found = hash_of_f(&mut view);
+        let listing = polled(view.read_directory(reborrow(&top))).0.unwrap();
+        let entry = polled(view.read_directory_entry(listing)).0.unwrap();
+        assert_eq!(entry.unwrap().name, "f");
+        // Without a lookup, or there would be no answer.
+        std::fs::remove_file(folder.path().join("f")).unwrap();
+        assert_eq!(hash_of_f(&mut view), found);
+        // Once only: from then on it is looked up, and the hash of nothing is 0.
+        assert_eq!(hash_of_f(&mut view), (0, 0));
     }
 
     #[test]
