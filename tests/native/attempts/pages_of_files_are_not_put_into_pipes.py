@@ -27,8 +27,12 @@ def copied(what, do):
 copied("shutil.copyfile", lambda: shutil.copyfile("file", "copy"))
 for command in ["cp file copy", "cat file > copy", "cat file | cat > copy", "dd if=file of=copy status=none"]:
     copied(command, lambda: subprocess.run(["bash", "-c", command], check=True))
+# Without namespaces `copyFile` fails, because it sets the mode of the copy.
+NODE = "fs.createReadStream('file').pipe(fs.createWriteStream('copy'))"
+if os.environ["TMPDIR"] == "/scratch":
+    NODE = "fs.copyFileSync('file', 'copy')"
 OTHERS = {
-    "/usr/bin/node": ["-e", "require('fs').copyFileSync('file', 'copy')"],
+    "/usr/bin/node": ["-e", f"const fs = require('fs'); {NODE}"],
     "/usr/bin/ruby": ["-e", "IO.copy_stream('file', 'copy')"],
     "/usr/bin/perl": ["-MFile::Copy=cp", "-e", "cp('file', 'copy') or die"],
 }

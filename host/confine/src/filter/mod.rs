@@ -83,8 +83,8 @@ pub(crate) enum Is {
     Not(u32),
     /// Its lower half has none of these bits.
     Without(u32),
-    /// Its lower half has all of these bits.
-    With(u32),
+    /// Of the first bits, its lower half has exactly the second.
+    Exactly(u32, u32),
     /// It is a null pointer.
     Null,
 }
@@ -617,7 +617,7 @@ mod tests {
                 libc::F_DUPFD_CLOEXEC,
                 libc::F_GETPIPE_SZ,
                 libc::F_ADD_SEALS,
-                libc::F_SET_RW_HINT,
+                libc::F_GET_SEALS,
             ] {
                 assert_eq!(control(command), allow, "{command}");
             }

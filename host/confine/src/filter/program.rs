@@ -86,9 +86,9 @@ pub(super) fn report(calls: &[(i64, &[&[Test]])]) -> Vec<Instruction> {
         plain(LOAD, NUMBER),
     ];
     for (number, lists) in calls {
-        let mut code = Vec::new();
+        let (mut code, mut loaded) = (Vec::new(), Vec::new());
         for tests in *lists {
-            code.extend(all_pass(tests));
+            code.extend(all_pass(tests, &mut loaded));
             code.push(plain(RETURN, libc::SECCOMP_RET_USER_NOTIF));
         }
         code.push(allow);
@@ -154,13 +154,13 @@ fn leaf(answer: Answer) -> Vec<Instruction> {
         Answer::Errno(errno) => vec![error(errno)],
         Answer::Kill => vec![plain(RETURN, libc::SECCOMP_RET_KILL_PROCESS)],
         Answer::If(errors, lists, errno) => {
-            let mut code = Vec::new();
+            let (mut code, mut loaded) = (Vec::new(), Vec::new());
             for (tests, errno) in errors {
-                code.extend(all_pass(tests));
+                code.extend(all_pass(tests, &mut loaded));
                 code.push(error(*errno));
             }
             for tests in lists {
-                code.extend(all_pass(tests));
+                code.extend(all_pass(tests, &mut loaded));
                 code.push(allow);
             }
             code.push(error(errno));
@@ -169,9 +169,21 @@ fn leaf(answer: Answer) -> Vec<Instruction> {
     }
 }
 
-/// Continues if all tests pass, and skips the next instruction if one fails.
-fn all_pass(tests: &[Test]) -> Vec<Instruction> {
-    let checks: Vec<Check> = tests.iter().flat_map(checks).collect();
+/// Continues if all tests pass, and skips the next instruction if one fails. `loaded` is the code that loaded the value that is
+/// there before, and then the one after a test that failed. Nothing is loaded twice in a row.
+fn all_pass(tests: &[Test], loaded: &mut Vec<Instruction>) -> Vec<Instruction> {
+    let mut checks: Vec<Check> = tests.iter().flat_map(checks).collect();
+    // Which test failed is not known.
+    let is_same = checks.windows(2).all(|pair| pair[0].load == pair[1].load);
+    for check in &mut checks {
+        match check.load == *loaded {
+            true => check.load.clear(),
+            false => loaded.clone_from(&check.load),
+        }
+    }
+    if !is_same {
+        loaded.clear();
+    }
     let mut left: usize = checks.iter().map(|check| check.load.len() + 1).sum();
     let mut code = Vec::new();
     for Check { load, value, equal } in checks {
@@ -211,7 +223,7 @@ fn checks(test: &Test) -> Vec<Check> {
             ..check(at(low), value)
         }],
         Is::Without(mask) => vec![check(vec![plain(LOAD, low), plain(AND, mask)], 0)],
-        Is::With(mask) => vec![check(vec![plain(LOAD, low), plain(AND, mask)], mask)],
+        Is::Exactly(mask, value) => vec![check(vec![plain(LOAD, low), plain(AND, mask)], value)],
         Is::Null => vec![check(at(low + 4), 0), check(at(low), 0)],
     }
 }
@@ -324,7 +336,7 @@ pub(super) mod tests {
     fn arguments_are_tested_as_the_table_says() {
         const LISTS: &[&[Test]] = &[
             &[Test(0, Is::Equal(5)), Test(1, Is::Equal(0))],
-            &[Test(4, Is::With(0b0101)), Test(4, Is::Without(0b1000))],
+            &[Test(4, Is::Exactly(0b1101, 0b0101))],
             &[
                 Test(2, Is::Without(0b1100)),
                 Test(3, Is::Null),
@@ -343,6 +355,8 @@ pub(super) mod tests {
         assert!(ask([5 | 1 << 40, 0, 0, 0, 0, 0]));
         assert!(!ask([5, 7, 0, 0, 0, 0]));
         assert!(!ask([6, 0, 0, 0, 0, 0]));
+        // A list that fails at its first or second test leaves another value for the next.
+        assert!(ask([5, 9, 0, 0, 0b0101, 0]));
         assert!(ask([6, 0, 0, 0, 0b0111, 0]));
         assert!(!ask([6, 0, 0, 0, 0b0100, 0]));
         assert!(!ask([6, 0, 0, 0, 0b1101, 0]));

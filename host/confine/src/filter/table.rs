@@ -48,7 +48,10 @@ const SHARED: u32 = libc::MAP_SHARED as u32;
 /// so they could not be counted. EINVAL is what kernels before 3.15 return, and programs then use locks of processes.
 const OWNERLESS_LOCKS: &[(&[Test], i32)] = &[(
     // The numbers are 36 to 38. No other command has both bits of the first.
-    &[Test(1, Is::With(libc::F_OFD_GETLK as u32))],
+    &[Test(
+        1,
+        Is::Exactly(libc::F_OFD_GETLK as u32, libc::F_OFD_GETLK as u32),
+    )],
     libc::EINVAL,
 )];
 
@@ -219,7 +222,7 @@ pub(super) const ALLOWED: &[Entry] = &[
     .calls(calls![SYS_clone])
     .when(&[
         &[Test(0, Is::Without(NAMESPACES | THREAD | FILES))],
-        &[Test(0, Is::Without(NAMESPACES)), Test(0, Is::With(THREAD | FILES))],
+        &[Test(0, Is::Exactly(NAMESPACES | THREAD | FILES, THREAD | FILES))],
     ]),
     Entry::new("execute programs: Landlock decides which").calls(calls![SYS_execve, SYS_execveat]),
     Entry::new("manage one's own processes").calls(calls![

@@ -42,8 +42,8 @@ fn held(list: impl Read, processes: &HashSet<i32>, most: usize) -> Option<usize>
 fn holder(line: &[u8]) -> Option<i32> {
     let line = std::str::from_utf8(line).ok()?;
     let mut words = line.split_ascii_whitespace().skip(1);
-    let words = words.by_ref().filter(|word| *word != "->");
-    words.skip(3).next()?.parse().ok()
+    let mut words = words.by_ref().filter(|word| *word != "->");
+    words.nth(3)?.parse().ok()
 }
 
 /// The number of locks that the handles of a process show. A file that is open twice shows its locks twice.
