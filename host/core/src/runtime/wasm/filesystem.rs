@@ -584,7 +584,7 @@ mod tests {
         // A guest may ask for its directories more than once.
         let [first, second, closed] = [(); 3].map(|()| view.get_directories().unwrap().remove(0).0);
         let own = |fd: &Fd| Resource::<Descriptor>::new_own(fd.rep());
-        view.drop(own(&closed)).unwrap();
+        types::HostDescriptor::drop(&mut view, own(&closed)).unwrap();
         assert!(matches!(
             polled(view.get_type(own(&first))).0.ok().unwrap(),
             types::DescriptorType::Directory
