@@ -108,6 +108,17 @@ impl Mapping {
         Ok(())
     }
 
+    /// Keeps the kernel from joining pages of it into a huge one, which it does in the background.
+    pub(crate) fn forbid_huge_pages(&self) -> io::Result<()> {
+        let advice = Advice::LinuxNoHugepage;
+        // SAFETY: it changes no byte.
+        match unsafe { rustix::mm::madvise(self.part(0..self.size), self.size, advice) } {
+            // This kernel has none.
+            Ok(()) | Err(rustix::io::Errno::INVAL) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     fn part(&self, range: Range<usize>) -> *mut c_void {
         assert!(range.start <= range.end && range.end <= self.size);
         self.at(range.start).cast()

@@ -50,7 +50,7 @@ struct Area {
 
 /// The private copies of pages in a memory.
 ///
-/// Another page becomes a private copy by a page fault. So if there was none during a run, the next reset need not scan the page map:
+/// Another page becomes a private copy by a page fault, since there are no huge pages. So if there was none during a run, the next reset need not scan the page map:
 /// that takes time for each page that is mapped, written or not, and for a guest of 30 MiB as much as copying
 /// what a short run wrote.
 #[derive(Debug)]
@@ -219,8 +219,11 @@ impl Area {
             return Err(io::Error::other("the image is larger than the memory"));
         }
         // A guard in front, too: an address that is a little too small must not reach another memory.
+        let mapping = Mapping::reserve(guard + reserved + guard)?;
+        // In a huge page, a run could write next to what an earlier one wrote without a page fault.
+        mapping.forbid_huge_pages()?;
         let area = Self {
-            mapping: Mapping::reserve(guard + reserved + guard)?,
+            mapping,
             base: guard,
             minimum,
             reserved,

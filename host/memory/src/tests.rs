@@ -177,6 +177,42 @@ fn what_was_written_stays_resident_up_to_the_limit() {
     }
 }
 
+/// The page faults of this thread: tests run on several.
+fn own_page_faults() -> Option<u64> {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the kernel fills the structure, for which zeros are valid, too.
+    let usage = unsafe {
+        assert_eq!(libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()), 0);
+        usage.assume_init()
+    };
+    Some((usage.ru_minflt + usage.ru_majflt) as u64)
+}
+
+/// In a huge page, a run writes next to what an earlier one wrote without a page fault.
+#[test]
+fn the_kernel_joins_no_pages_in_which_a_run_wrote_unseen() {
+    const HUGE: usize = 2 << 20;
+    let memories = Memories::counting(1, MINIMUM, own_page_faults);
+    memories.set_image(Image::from_bytes(&image()).unwrap());
+    let mut first = create(&memories);
+    let base = assert_initial(&mut first);
+    let begin = (base + IMAGE).next_multiple_of(HUGE) - base;
+    assert!(begin + HUGE <= MINIMUM);
+    bytes(&mut first)[begin] = 1;
+    drop(first);
+    let mut second = create(&memories);
+    assert_eq!(assert_initial(&mut second), base);
+    let start = bytes(&mut second)[begin..].as_mut_ptr();
+    // SAFETY: it changes no byte, and the range is inside the memory.
+    let joined = unsafe { libc::madvise(start.cast(), HUGE, libc::MADV_COLLAPSE) };
+    assert_eq!(joined, -1);
+    drop(second);
+    let mut third = create(&memories);
+    bytes(&mut third)[begin + page_size()] = 1;
+    drop(third);
+    assert_initial(&mut create(&memories));
+}
+
 #[test]
 fn a_memory_that_grew_is_small_again_and_grows_by_zeros() {
     let memories = memories(1, MINIMUM);
