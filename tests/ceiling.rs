@@ -857,14 +857,14 @@ fn policy_check_and_doctor_show_the_ceiling() {
     env.write("skillrun.toml", policy);
     let shown = "policy {root}/skillrun.toml\n\n\
         every skill\n  may touch     env:A, env:B\n  approval      never: scripts run without asking\n  \
-        native        confined\n  workers       per-tenant\n  interpreters  python3, bash, node\n\
+        native        confined\n  interpreters  python3, bash, node\n\
         [skill.\"./x\"]\n  applies to    {root}/x\n  may touch     what every skill may touch\n  runtime       native\n\n\
         ceiling {root}/home/.config/skillrun/skillrun.toml\n\n\
         every skill\n  enforce       flags and other policies can only narrow it\n  may touch     env:A\n  \
-        approval      first-run\n  native        confined\n  workers       per-tenant\n  interpreters  python3, bash, node\n  \
+        approval      first-run\n  native        confined\n  interpreters  python3, bash, node\n  \
         limits        time 20s\n\n\
         in force\n\n\
-        every skill\n  may touch     env:A\n  approval      first-run\n  native        confined\n  workers       per-tenant\n  \
+        every skill\n  may touch     env:A\n  approval      first-run\n  native        confined\n  \
         interpreters  python3, bash, node\n  limits        time 20s, memory 256MiB, output 10MiB, scratch 64MiB, \
         disk 1GiB, open_files 256, processes 32\n";
     is(&env.end(&["policy", "check"]), shown, "", 0);

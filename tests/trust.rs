@@ -154,7 +154,7 @@ fn a_skill_md_placed_beside_a_policy_does_not_disable_it() {
         &from(),
         "",
         "refused: policy `skillrun.toml` is inside a skill, where no policy is read\n\
-         hint: move it elsewhere\n",
+         hint: move it elsewhere, or remove `{root}/project/SKILL.md` if that is no skill\n",
         126,
     );
     // The same for the user's policy.
@@ -168,7 +168,7 @@ fn a_skill_md_placed_beside_a_policy_does_not_disable_it() {
         &env.run(&[]),
         "",
         "refused: policy `{root}/home/.config/skillrun/skillrun.toml` is inside a skill, where no policy is read\n\
-         hint: move it elsewhere\n",
+         hint: move it elsewhere, or remove `{root}/home/SKILL.md` if that is no skill\n",
         126,
     );
 }
@@ -416,7 +416,7 @@ fn files_that_are_not_valid_policies_cannot_be_trusted() {
         (
             "skill/policy.toml",
             "refused: policy `skill/policy.toml` is inside a skill, where no policy is read\n\
-             hint: move it elsewhere\n",
+             hint: move it elsewhere, or remove `{skill}/SKILL.md` if that is no skill\n",
             126,
         ),
         (
@@ -747,7 +747,7 @@ fn policy_check_prints_what_a_policy_means_or_its_error() {
                   [skill.pinned]\ndigest = \"sha256:0000000000000000000000000000000000000000000000000000000000000000\"\n";
     env.write("p/skillrun.toml", policy);
     let means = "policy {root}/p/skillrun.toml\n\n\
-        every skill\n  may touch     read:{root}/p/data, run:git\n  approval      always\n  native        confined\n  workers       per-tenant\n  \
+        every skill\n  may touch     read:{root}/p/data, run:git\n  approval      always\n  native        confined\n  \
         interpreters  python3, bash, node\n  limits        time 10s\n\
         [skill.deploy]\n  applies to    {root}/p/.agents/skills/deploy, {root}/p/.claude/skills/deploy, \
         {root}/p/.chorus/skills/deploy, {root}/p/skills/deploy\n  may touch     nothing\n  native        refuse\n\

@@ -8,16 +8,42 @@ use crate::tree::{self, Tree};
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Read};
+use std::time::{Duration, Instant};
 
-/// The most locks that a program may hold: less than a mebibyte. Databases and version control hold a handful.
-pub(crate) const MOST: usize = 4096;
+/// The most locks that a program may hold: some 200 KiB. Databases and version control hold a handful.
+const MOST: usize = 1024;
 
-/// The most lines of `/proc/locks` that are read. The kernel walks its list from the start for every page of text, so the time
-/// grows with the square of their number: this many take a tenth of a second or two.
-const MAX_LINES: usize = 65_536;
+/// The most lines of `/proc/locks` that are read. While the kernel writes a page of them, nobody on this machine can lock or
+/// unlock a file, and it walks its list from the start for each page. So the time grows with the square of their number: this
+/// many take some milliseconds.
+const MAX_LINES: usize = 8192;
+
+/// How much time passes between two counts, at least, for the same reason. A script can make some ten thousand locks in it.
+const INTERVAL: Duration = Duration::from_millis(250);
+/// The part of its time that a supervisor counts, at most, is one in this many.
+const MAX_SHARE: u32 = 50;
+
+/// Counts the locks of a run now and then.
+#[derive(Debug, Default)]
+pub(crate) struct FileLocks {
+    next: Option<Instant>,
+}
+
+impl FileLocks {
+    /// Whether these processes hold too many locks, as far as it is time to count them.
+    pub(crate) fn exceed(&mut self, tree: &Tree) -> bool {
+        let began = Instant::now();
+        if self.next.is_some_and(|next| began < next) {
+            return false;
+        }
+        let is_exceeded = exceed(tree, MOST);
+        self.next = Some(began + INTERVAL.max(began.elapsed() * MAX_SHARE));
+        is_exceeded
+    }
+}
 
 /// Whether these processes hold more than `most` locks.
-pub(crate) fn exceed(tree: &Tree, most: usize) -> bool {
+fn exceed(tree: &Tree, most: usize) -> bool {
     let held = File::open("/proc/locks").map(|list| held(list, &tree.ids().collect(), most));
     match held {
         Ok(Some(held)) => held > most,
@@ -30,11 +56,18 @@ pub(crate) fn exceed(tree: &Tree, most: usize) -> bool {
 fn held(list: impl Read, processes: &HashSet<i32>, most: usize) -> Option<usize> {
     let mut lines = BufReader::new(list).split(b'\n').map_while(Result::ok);
     let own = |line: &Vec<u8>| holder(line).is_some_and(|holder| processes.contains(&holder));
-    let held = lines.by_ref().take(MAX_LINES).filter(own);
-    let held = held.take(most.saturating_add(1)).count();
-    match held <= most && lines.next().is_some() {
-        true => None,
-        false => Some(held),
+    let mut held = HashSet::new();
+    for line in lines.by_ref().take(MAX_LINES).filter(own) {
+        // A line that moves while the list is read may be there twice, under another number.
+        let lock = line.splitn(2, |byte| *byte == b':').nth(1);
+        held.insert(lock.unwrap_or_default().to_owned());
+        if held.len() > most {
+            return Some(held.len());
+        }
+    }
+    match lines.next() {
+        Some(_) => None,
+        None => Some(held.len()),
     }
 }
 
@@ -86,6 +119,10 @@ mod tests {
         assert_eq!(count(LIST, &[1, 2, 70], 10), Some(0));
         let others = "1: POSIX  ADVISORY  WRITE 1 08:01:26 0 EOF\n".repeat(MAX_LINES);
         assert_eq!(count(&others, &[708], 10), Some(0));
+        assert_eq!(
+            count(&LIST.repeat(9).replace("2:", "20:"), &[708], 10),
+            Some(2)
+        );
         // What comes after that many is not read.
         assert_eq!(count(&(others + LIST), &[708], 10), None);
     }

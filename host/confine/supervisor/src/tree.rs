@@ -235,7 +235,8 @@ pub(crate) fn removed_files(tree: &Tree, directory: &OwnedFd) -> u64 {
     });
     // The name that a removed file had last.
     let handles = handles.filter(|handle| {
-        fs::read_link(handle.path()).is_ok_and(|target| target.starts_with(&directory))
+        // The name of a file that is too deep cannot be read.
+        fs::read_link(handle.path()).map_or(true, |target| target.starts_with(&directory))
     });
     let files = handles.filter_map(|handle| {
         let meta = fs::metadata(handle.path()).ok()?;

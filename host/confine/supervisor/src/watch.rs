@@ -3,7 +3,7 @@
 use crate::cgroup::Cgroup;
 use crate::disk_writes::DiskWrites;
 use crate::error::{ConfineError, Step as _};
-use crate::file_locks;
+use crate::file_locks::FileLocks;
 use crate::inotify::CreationEvents;
 use crate::lockdown;
 use crate::pipe::{Listener, Message};
@@ -123,6 +123,7 @@ pub(crate) struct Watch<'a> {
     /// Bytes that exited orphans wrote, as the init process reports them.
     orphan_bytes: u64,
     disk_writes: DiskWrites,
+    file_locks: FileLocks,
     /// CPU time and peak memory of exited orphans.
     reaped: (Duration, u64),
 }
@@ -162,6 +163,7 @@ impl<'a> Watch<'a> {
             peak: 0,
             orphan_bytes: 0,
             disk_writes: DiskWrites::default(),
+            file_locks: FileLocks::default(),
             reaped: (Duration::ZERO, 0),
         })
     }
@@ -384,7 +386,7 @@ impl<'a> Watch<'a> {
             return Some(EndReason::NotVisible(HIDEPID));
         }
         let limits = &self.plan.limits;
-        if file_locks::exceed(&tree, file_locks::MOST) {
+        if self.file_locks.exceed(&tree) {
             return Some(EndReason::Memory);
         }
         if !self.plan.has_hard_memory(self.supervisor.cgroup.is_some()) {

@@ -462,9 +462,10 @@ impl Shared {
     /// thread being woken for that line: the queue is checked after unlocking, so either the line is seen here, or its
     /// caller finds the target unlocked.
     fn unlock(self: &Arc<Self>, target: MutexGuard<'_, Target>, was_used: bool) {
+        // While this caller has the target, nobody else says that it writes.
+        lock(&self.queue).is_written = false;
         drop(target);
         let mut queue = lock(&self.queue);
-        queue.is_written = false;
         let mut has_to_close = was_used && !std::mem::replace(&mut queue.is_open, true);
         if was_used && queue.thread.is_none() {
             queue.without_thread += 1;

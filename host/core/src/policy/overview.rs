@@ -31,7 +31,7 @@ pub struct PolicyPart {
     pub approval: Option<&'static str>,
     /// What happens to native scripts.
     pub native: Option<&'static str>,
-    /// Whose runs may use the same process.
+    /// Whose runs may use the same process; `None` if the default is in force.
     pub workers: Option<&'static str>,
     /// The interpreters that scripts may use.
     pub interpreters: Option<Vec<String>>,
@@ -46,7 +46,7 @@ impl Policy {
         all.enforce = self.enforce;
         all.approval = Some(self.rules.approval.unwrap_or_default().word());
         all.native = Some(self.rules.native.unwrap_or_default().word());
-        all.workers = Some(self.rules.workers.unwrap_or_default().word());
+        all.workers = unusual(self.rules.workers.unwrap_or_default());
         let defaults = || Self::INTERPRETERS.map(str::to_owned).to_vec();
         all.interpreters = Some(all.interpreters.unwrap_or_else(defaults));
         std::iter::once(all).chain(self.section_parts()).collect()
@@ -77,7 +77,7 @@ impl Policy {
             grants: rules.grants().iter().map(Grant::to_string).collect(),
             approval: Some(rules.approval().word()),
             native: Some(rules.native().word()),
-            workers: Some(rules.workers().word()),
+            workers: unusual(rules.workers()),
             interpreters: Some(rules.interpreters()),
             limits: limits(&rules.set_limits()),
             ..part(&Rules::default())
@@ -110,6 +110,11 @@ impl Policy {
             },
         }
     }
+}
+
+/// The word for a mode other than the default, which would be one more line in every question about a policy.
+fn unusual(workers: WorkerMode) -> Option<&'static str> {
+    (workers != WorkerMode::default()).then(|| workers.word())
 }
 
 fn part(rules: &Rules) -> PolicyPart {

@@ -154,6 +154,18 @@ impl<'a> MountPlan<'a> {
             return Some("virtual paths need namespaces".into());
         }
         let log: Vec<PathBuf> = log.iter().map(|file| crate::walk::real(file)).collect();
+        let mut exists = self.protected.iter().filter(|protected| {
+            protected.exists
+                || log.iter().any(|file| file.starts_with(&protected.path))
+                || self.databases.contains(&protected.path)
+        });
+        if let Some(first) = exists.next() {
+            return Some(format!(
+                "`{}` is a protected path inside a directory that the script may write, and without \
+                 namespaces it cannot be read-only",
+                show(&first.path.display().to_string())
+            ));
+        }
         // The private user of a host that is root may open any file that it is granted, whatever its mode. Whoever can open
         // the lock of the log can hold it.
         let holds = |mount: &Mount| {
@@ -171,16 +183,7 @@ impl<'a> MountPlan<'a> {
                 show(&file.display().to_string())
             ));
         }
-        let first = self.protected.iter().find(|protected| {
-            protected.exists
-                || log.iter().any(|file| file.starts_with(&protected.path))
-                || self.databases.contains(&protected.path)
-        })?;
-        Some(format!(
-            "`{}` is a protected path inside a directory that the script may write, and without \
-             namespaces it cannot be read-only",
-            show(&first.path.display().to_string())
-        ))
+        None
     }
 
     /// Opens everything. In namespaces a copy of the checked script covers its file, for programs

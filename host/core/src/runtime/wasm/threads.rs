@@ -292,6 +292,11 @@ impl Returned {
     pub(super) fn begin(&self) -> Instant {
         *self.0.began.get_or_init(Instant::now)
     }
+
+    /// Records that the guest has returned before this is dropped. What follows has no time limit.
+    pub(super) fn end(&self) {
+        self.0.thread.set_returned();
+    }
 }
 
 impl Drop for Returned {

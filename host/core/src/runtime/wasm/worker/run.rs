@@ -165,12 +165,16 @@ impl Pool {
         };
         worker.jobs += 1;
         let last = converse(shared, &mut worker, &mut run).await;
+        let time = began.elapsed();
+        let was_killed = worker.control.was_killed();
+        // From here on, the watchdog of this run must not end the worker: it may run another job. The guest has ended; what
+        // follows takes as long as the workspace is large, and does not count as its time.
+        run.monitor.set_remote(None);
+        run.returned.end();
         for handle in written {
             // What stays with the private user is no more than a file that its owner cannot use, so the run has not failed.
             let _ = wall::give_back(handle.as_fd());
         }
-        let time = began.elapsed();
-        let was_killed = worker.control.was_killed();
         let (finished, is_reusable) = match last {
             Last::Lost(_) if was_killed => (killed(time, limit), false),
             Last::Ended(end) => {
@@ -184,7 +188,6 @@ impl Pool {
                 }
             }
             Last::Failed(why) => {
-                run.monitor.set_remote(None);
                 shared.end(worker);
                 return Err(Error::Sandbox(why));
             }
@@ -194,8 +197,6 @@ impl Pool {
             }
             Last::Lost(None) => (lost(&worker.why_it_ended(), time), false),
         };
-        // From here on, the watchdog of this run must not end the worker: it may run another job.
-        run.monitor.set_remote(None);
         let layers = worker.layers.clone();
         match is_reusable && worker.is_usable() {
             true => shared.give_back(worker, run.serves),
