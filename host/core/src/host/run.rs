@@ -63,6 +63,8 @@ impl Inner {
         observer: Observer,
     ) -> Result<Outcome, RunError> {
         let plan = permit.plan();
+        // Kept until the last line of the run is queued: `Host::clean_up` waits for that.
+        let _abandoned = Arc::clone(&observer.abandoned);
         let descriptors = match descriptors::WAITING.reserve(&plan.tenant, plan.descriptors()) {
             Ok(reservation) => reservation,
             Err(why) => {
