@@ -1,6 +1,6 @@
 //! Who may use a worker after a run: `workers` of a policy.
 //!
-//! Which worker had a run is told by a program that speaks as a worker does and prints its process id. What it is about is the
+//! A program that speaks as a worker does prints its process id, so the tests know which worker had a run. They are about the
 //! host, which chooses the worker.
 
 use crate::env::TestEnv;
