@@ -8,13 +8,23 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// A run that takes this long hangs. It is killed, and the test fails.
-const HANG_TIMEOUT: Duration = Duration::from_secs(120);
+/// A run that takes this long hangs. It is killed, and the test fails. Compiling the interpreters takes half a minute of both
+/// processors, which is minutes beside other work.
+const HANG_TIMEOUT: Duration = Duration::from_secs(900);
 /// In the environment of every run, so that a script that can see it prints it.
 pub(crate) const SECRET: (&str, &str) = ("SKILLRUN_TEST_SECRET", "leaked");
 
 /// A user to whom file modes apply, where the tests run as root.
 const NOBODY: u32 = 65534;
+
+/// Copies a program that is about to be started.
+///
+/// Not with `fs::copy`: while this process has the copy open for writing, another test may start a process, which has it
+/// open as well until it executes its own program. Until then, the copy cannot be executed (`ETXTBSY`).
+pub(crate) fn copy_program(from: &str, to: &Path) {
+    let status = Command::new("cp").arg("--").arg(from).arg(to).status();
+    assert!(status.unwrap().success(), "cannot copy `{from}`");
+}
 
 /// A minimal `SKILL.md`, for tests that are not about it.
 pub(crate) const SKILL_MD: &str = "---\nname: skill\ndescription: A skill of a test.\n---\n";
@@ -114,6 +124,18 @@ impl TestEnv {
         path
     }
 
+    /// Writes an executable file that is about to be started; see [`copy_program`].
+    pub(crate) fn write_program(&self, relative: &str, content: &str, mode: u32) -> PathBuf {
+        use std::os::unix::fs::PermissionsExt as _;
+        let written = self.write(&format!("{relative}.written"), content);
+        let path = self.path(relative);
+        let _ = fs::remove_file(&path);
+        copy_program(written.to_str().unwrap(), &path);
+        fs::remove_file(written).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        path
+    }
+
     pub(crate) fn read(&self, relative: &str) -> String {
         fs::read_to_string(self.path(relative)).unwrap()
     }
@@ -170,7 +192,7 @@ impl TestEnv {
         let binary = self.path("skillrun");
         // It may be there, and still run.
         let _ = fs::remove_file(&binary);
-        fs::copy(env!("CARGO_BIN_EXE_skillrun"), &binary).unwrap();
+        copy_program(env!("CARGO_BIN_EXE_skillrun"), &binary);
         self.copy_cache("cache");
         chown_all(self.root());
         let template = self.command(words);

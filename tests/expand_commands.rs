@@ -215,9 +215,7 @@ fn with_own_commands(env: &TestEnv, words: &[&str]) -> End {
 }
 
 fn own_command(env: &TestEnv, script: &str, mode: u32) {
-    use std::os::unix::fs::PermissionsExt as _;
-    let path = env.write("commands/own-command", script);
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    env.write_program("commands/own-command", script, mode);
     env.write("text", "!{own-command 'a b'}");
 }
 
@@ -299,12 +297,10 @@ fn a_command_that_other_users_may_write_is_refused() {
 
 /// The interpreter that `env` finds, and those of scripts that are interpreters, count like the one in the first line.
 fn an_interpreter_that_other_users_may_write_is_refused_wherever_it_is_named() {
-    use std::os::unix::fs::PermissionsExt as _;
     let env = env();
     let words = ["expand", "-y", "--allow", "run:own-command"];
     let write = |name: &str, script: &str, mode: u32| {
-        let path = env.write(&format!("commands/{name}"), script);
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        env.write_program(&format!("commands/{name}"), script, mode);
     };
     write("wrapper", "#!/usr/local/bin/shell -e\n", 0o755);
     for first in [
@@ -598,15 +594,13 @@ fn hostile_repository() -> crate::env::TestEnv {
     let author = ["-c", "user.name=n", "-c", "user.email=n@example.com"];
     git(&[&author[..], &["commit", "-q", "-m", "first"]].concat());
     env.write("workspace/file", "one\ntwo\n");
-    let evil = env.write(
+    let evil = env.write_program(
         "workspace/evil",
         "#!/bin/sh\necho \"$0 $*\" >> ../canary\ntouch ran\n",
+        0o755,
     );
-    let hook = env.write("workspace/.git/hooks/pre-commit", "#!/bin/sh\ntouch ran\n");
-    for program in [&evil, &hook] {
-        use std::os::unix::fs::PermissionsExt as _;
-        std::fs::set_permissions(program, std::fs::Permissions::from_mode(0o755)).unwrap();
-    }
+    let hook = "#!/bin/sh\ntouch ran\n";
+    env.write_program("workspace/.git/hooks/pre-commit", hook, 0o755);
     let mut config = env.read("workspace/.git/config");
     let evil = evil.display();
     config.push_str(&format!(

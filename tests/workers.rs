@@ -1,7 +1,7 @@
 //! Guests in worker processes: what is particular to them. The tests of `concurrency` and `handles` run in workers too.
 //! All of them run a second time where no user namespace can be created, in workers that Landlock confines.
 
-use crate::env::TestEnv;
+use crate::env::{TestEnv, copy_program};
 use crate::library::{block_on, host, host_in, permitted, skill};
 use libtest_mimic::Trial;
 use rustix::process::{Pid, Signal, kill_process};
@@ -10,7 +10,6 @@ use skillrun::runtime::Workers;
 use skillrun::{Decision, Host, Limits, Outcome, Policy, Request, Status};
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -115,8 +114,7 @@ impl Walled {
         let program = env.path("worker-of-this-test");
         let built = env!("CARGO_BIN_EXE_skillrun");
         if fs::hard_link(built, &program).is_err() {
-            fs::copy(built, &program).unwrap();
-            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+            copy_program(built, &program);
         }
         let host = host_in(&env, slots, Workers::Processes(program.clone()));
         Self { env, host, program }
@@ -694,9 +692,8 @@ while True:
 /// A host with such a worker.
 pub(crate) fn hostile(mode: &str) -> Walled {
     let walled = Walled::new("print('ran')\n");
-    let program = walled.env.path("hostile");
-    fs::write(&program, HOSTILE.replace("MODE-OF-THE-TEST", mode)).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let hostile = HOSTILE.replace("MODE-OF-THE-TEST", mode);
+    let program = walled.env.write_program("hostile", &hostile, 0o755);
     let host = host_in(&walled.env, None, Workers::Processes(program));
     Walled { host, ..walled }
 }

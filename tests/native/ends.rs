@@ -2,6 +2,7 @@
 //! once, late starts, and files that are replaced.
 
 use super::{NativeEnv, Variant, Who, readings};
+use crate::env::copy_program;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use skillrun_confine::Backend;
@@ -388,7 +389,7 @@ fn checked_script(variant: Variant) -> Result<(), String> {
 fn checked_program(variant: Variant) -> Result<(), String> {
     let env = NativeEnv::new(variant);
     let program = env.path("skill/program");
-    std::fs::copy("/bin/echo", &program).unwrap();
+    copy_program("/bin/echo", &program);
     env.give(&program);
     let path = program.to_str().unwrap();
     let start = || {
