@@ -12,6 +12,7 @@ tests! {
     a_link_that_vanishes_leaves_the_skills_of_a_workspace_protected,
     nothing_before_a_parent_directory_in_a_link_is_replaced,
     a_workspace_inside_another_skill_is_read_only,
+    a_workspace_inside_a_skill_inside_the_running_one_is_read_only,
     a_workspace_with_scripts_of_the_skill_is_refused,
 }
 
@@ -195,6 +196,28 @@ fn a_workspace_inside_another_skill_is_read_only() {
         assert_eq!(end.stdout, python, "{workspace}: {}", end.stderr);
         let end = env.end(&["run", "./skill", "main.sh", "-w", workspace, "--", "new"]);
         assert_eq!(end.stdout, bash, "{workspace}: {}", end.stderr);
+    }
+}
+
+/// A repository may be a skill itself, and have others.
+fn a_workspace_inside_a_skill_inside_the_running_one_is_read_only() {
+    let env = env();
+    env.write("skill/skills/other/SKILL.md", crate::env::SKILL_MD);
+    for workspace in ["skills/other/data", "skills/new", "data"] {
+        env.write(&format!("skill/{workspace}/file"), "");
+    }
+    for (workspace, python, bash) in [
+        ("skills/other/data", "new EPERM\n", "new kept\n"),
+        ("skills/new", "new EPERM\n", "new kept\n"),
+        ("data", "new done\n", "new kept\n"),
+    ] {
+        for (script, tried) in [("main.py", python), ("main.sh", bash)] {
+            let mut command = env.command(&["run", ".", script, "-w", workspace, "--", "new"]);
+            let end = env.end_of(command.current_dir(env.path("skill")));
+            assert_eq!(end.stdout, tried, "{workspace} {script}: {}", end.stderr);
+        }
+        let is_new = env.path(&format!("skill/{workspace}/new")).exists();
+        assert_eq!(is_new, workspace == "data", "{workspace}");
     }
 }
 

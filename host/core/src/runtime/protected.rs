@@ -38,18 +38,16 @@ pub(crate) struct ProtectedPaths {
     /// for writing inside a protected directory of skills.
     #[serde(with = "raw_paths::many")]
     except: Vec<PathBuf>,
+    /// The skill that they are for. They are writable although it is protected, or a directory around it; a protected path
+    /// inside the skill stays one, because it belongs to other skills.
+    #[serde(with = "raw_paths::maybe")]
+    skill: Option<PathBuf>,
 }
 
 impl ProtectedPaths {
-    /// Protects `paths`; `except` stays writable although a directory around it is protected.
-    pub(crate) fn new(
-        paths: impl IntoIterator<Item = PathBuf>,
-        except: impl IntoIterator<Item = PathBuf>,
-    ) -> Self {
-        let mut all = Self {
-            except: except.into_iter().collect(),
-            ..Self::default()
-        };
+    /// Protects `paths`.
+    pub(crate) fn new(paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        let mut all = Self::default();
         for path in paths {
             let route = Route::of(&path);
             // A parent directory of a link is protected with the link.
@@ -84,7 +82,11 @@ impl ProtectedPaths {
             .filter(|workspace| skill.is_some_and(|skill| workspace.host.starts_with(&skill.host)));
         let except = inner.into_iter().chain(writable).map(host);
         let paths = paths.iter().chain(&plan.protected).cloned();
-        Self::new(paths.chain(own), except)
+        Self {
+            except: except.collect(),
+            skill: skill.map(host),
+            ..Self::new(paths.chain(own))
+        }
     }
 
     /// Whether `path`, fully resolved, must not be written.
@@ -94,10 +96,13 @@ impl ProtectedPaths {
     }
 
     fn is_excepted(&self, protected: &Path, path: &Path) -> bool {
+        let skill = self.skill.as_ref();
+        let is_around_skill = skill.is_some_and(|skill| skill.starts_with(protected));
         let mut except = self.except.iter();
-        except.any(|inner| {
-            inner != protected && inner.starts_with(protected) && path.starts_with(inner)
-        })
+        is_around_skill
+            && except.any(|inner| {
+                inner != protected && inner.starts_with(protected) && path.starts_with(inner)
+            })
     }
 
     /// The protected paths inside `directory`.
@@ -132,13 +137,13 @@ impl ProtectedPaths {
 mod tests {
     use super::*;
 
-    fn protected(paths: &[&str], except: Option<&str>) -> ProtectedPaths {
-        ProtectedPaths::new(paths.iter().map(PathBuf::from), except.map(PathBuf::from))
+    fn protected(paths: &[&str]) -> ProtectedPaths {
+        ProtectedPaths::new(paths.iter().map(PathBuf::from))
     }
 
     #[test]
     fn what_is_inside_a_protected_path_is_covered_and_its_siblings_are_not() {
-        let protected = protected(&["/no/w/skills/x"], None);
+        let protected = protected(&["/no/w/skills/x"]);
         for (path, covered) in [
             ("/no/w/skills/x", true),
             ("/no/w/skills/x/SKILL.md", true),
@@ -155,9 +160,28 @@ mod tests {
 
     #[test]
     fn a_workspace_inside_the_skill_stays_writable() {
-        let protected = protected(&["/no/skill"], Some("/no/skill/out"));
+        let protected = ProtectedPaths {
+            except: vec!["/no/skill/out".into()],
+            skill: Some("/no/skill".into()),
+            ..protected(&["/no/skill", "/no/skill/out/skills"])
+        };
         assert!(!protected.covers("/no/skill/out/a".as_ref()));
         assert!(protected.covers("/no/skill/scripts/a".as_ref()));
+        assert!(protected.covers("/no/skill/out/skills/a".as_ref()));
+    }
+
+    #[test]
+    fn a_workspace_inside_the_skill_and_another_one_is_not_writable() {
+        let all = protected(&["/no/skill/skills", "/no/skill"]);
+        for (workspace, covered) in [("skills/other/out", true), ("out", false)] {
+            let workspace = Path::new("/no/skill").join(workspace);
+            let protected = ProtectedPaths {
+                except: vec![workspace.clone()],
+                skill: Some("/no/skill".into()),
+                ..all.clone()
+            };
+            assert_eq!(protected.covers(&workspace.join("a")), covered);
+        }
     }
 
     #[test]
@@ -165,7 +189,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path().canonicalize().unwrap();
         std::os::unix::fs::symlink("elsewhere", top.join(".cache")).unwrap();
-        let protected = ProtectedPaths::new([top.join(".cache/skillrun")], None);
+        let protected = ProtectedPaths::new([top.join(".cache/skillrun")]);
         assert!(protected.any_inside(&top));
         assert!(protected.any_inside(&top.join(".cache")));
         assert!(protected.any_inside(&top.join("elsewhere")));
@@ -179,7 +203,7 @@ mod tests {
         let top = folder.path().canonicalize().unwrap();
         std::os::unix::fs::symlink("x", top.join(".claude")).unwrap();
         std::os::unix::fs::symlink("../y", top.join("x")).unwrap();
-        let protected = ProtectedPaths::new([top.join(".claude/skills")], None);
+        let protected = ProtectedPaths::new([top.join(".claude/skills")]);
         for (path, covered) in [
             (".claude/skills/evil", true),
             ("x/skills/evil", true),
@@ -202,8 +226,7 @@ mod tests {
         std::os::unix::fs::symlink("x/../y", top.join(".claude")).unwrap();
         std::fs::create_dir(top.join("a")).unwrap();
         std::os::unix::fs::symlink("../b", top.join("a/skills")).unwrap();
-        let protected =
-            ProtectedPaths::new([top.join(".claude/skills"), top.join("a/skills")], None);
+        let protected = ProtectedPaths::new([top.join(".claude/skills"), top.join("a/skills")]);
         assert!(protected.any_inside(&top.join("x")));
         assert!(!protected.covers(&top.join("x/file")));
         assert!(protected.any_inside(&top.join("y")));

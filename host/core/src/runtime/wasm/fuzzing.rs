@@ -168,7 +168,7 @@ impl std::fmt::Debug for Guest {
 impl Guest {
     /// A guest that sees `mounts`, may write `disk` bytes and nothing below the `protected` paths.
     pub fn new(mounts: &[Mount], protected: &[PathBuf], disk: u64) -> io::Result<Self> {
-        let protected = Arc::new(ProtectedPaths::new(protected.iter().cloned(), None));
+        let protected = Arc::new(ProtectedPaths::new(protected.iter().cloned()));
         let budget = Budget::shared(disk);
         let mut files = Files::new(32);
         for mount in mounts {
