@@ -36,6 +36,7 @@ mod listed {
         a_native_script_cannot_change_a_skill_behind_a_link_on_the_search_path,
         a_native_script_cannot_change_the_skills_of_a_home,
         a_link_to_the_skills_and_its_target_are_protected,
+        a_skill_directory_that_is_mounted_at_a_second_place_is_protected_there,
         a_skill_granted_for_writing_is_writable_among_protected_skills,
         a_home_can_be_a_workspace,
         a_folder_with_a_protected_file_cannot_be_moved,
@@ -424,6 +425,50 @@ fn a_link_to_the_skills_and_its_target_are_protected() {
         let got = (end.stdout.as_str(), end.stderr.as_str(), end.code);
         assert_eq!(got, (stays, "", 0), "{way:?}");
     }
+}
+
+/// As in a container that has one volume for a project and another one for the skills.
+fn a_skill_directory_that_is_mounted_at_a_second_place_is_protected_there() {
+    if !crate::env::may_mount() {
+        println!("not run: this user cannot mount");
+        return;
+    }
+    let env = bash(
+        "try() { mkdir -p $1 2> /dev/null && echo $1: done || echo $1: kept; }\n\
+         try claude/skills/evil; try claude/other; try one/evil; try two/evil\n",
+    );
+    env.write(
+        "skill/scripts/main.py",
+        "import os\n\
+         for path in ['claude/skills/evil', 'claude/new', 'one/evil', 'two/new']:\n\
+         \x20   try:\n\
+         \x20       os.makedirs(path)\n\
+         \x20       print(path + ': done')\n\
+         \x20   except OSError:\n\
+         \x20       print(path + ': kept')\n",
+    );
+    for directory in ["home/.claude/skills/one", "work/claude", "work/one"] {
+        fs::create_dir_all(env.path(directory)).unwrap();
+    }
+    fs::create_dir_all(env.path("work/two")).unwrap();
+    let mount = "mount --bind home/.claude work/claude && mount --bind home/.claude/skills/one work/one && \
+                 exec \"$0\" \"$@\"";
+    let tried = "claude/skills/evil: kept\nclaude/new: done\none/evil: kept\ntwo/new: done\n";
+    let words = ["run", "./skill", "main.py", "-w", "work"];
+    let end = env.end_of(&mut env.command_in_mounts(mount, &words));
+    assert_eq!(end.stdout, tried, "{}", end.stderr);
+    // A user who is root in a namespace only has no other one for native scripts.
+    if rustix::process::geteuid().is_root() {
+        let tried =
+            "claude/skills/evil: kept\nclaude/other: done\none/evil: kept\ntwo/evil: done\n";
+        let mut command = env.program("unshare");
+        command.args(["--mount", "sh", "-c", mount, env!("CARGO_BIN_EXE_skillrun")]);
+        command.args(["run", "./skill", "main.sh", "-w", "work"]);
+        let end = env.end_of(command.env("PATH", "/usr/bin:/bin"));
+        assert_eq!(end.stdout, tried, "{}", end.stderr);
+    }
+    assert!(!env.path("home/.claude/skills/evil").exists());
+    assert!(!env.path("home/.claude/skills/one/evil").exists());
 }
 
 fn a_skill_granted_for_writing_is_writable_among_protected_skills() {

@@ -9,6 +9,7 @@ pub(crate) mod cache;
 pub(crate) mod denials;
 pub(crate) mod environment;
 pub(crate) mod native;
+mod other_paths;
 pub(crate) mod output;
 pub(crate) mod protected;
 pub(crate) mod pump;

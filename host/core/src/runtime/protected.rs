@@ -13,8 +13,11 @@
 //! aside. So both paths are protected, the one behind the link and the one that begins at its own name. Resolving the
 //! paths again at each change was rejected: that costs system calls for every one of them, and a link could still
 //! appear and vanish in between.
+//!
+//! What is mounted at several places is protected at each of them.
 
 use crate::plan::{Mount, Plan};
+use crate::runtime::other_paths::MountTable;
 use crate::runtime::raw_paths;
 use crate::walk::Route;
 use serde::{Deserialize, Serialize};
@@ -85,8 +88,22 @@ impl ProtectedPaths {
         Self {
             except: except.collect(),
             skill: skill.map(host),
-            ..Self::new(paths.chain(own))
+            ..Self::new(paths.chain(own)).at_all_places(&MountTable::read())
         }
+    }
+
+    /// The same, at each place where the file systems of these paths are mounted.
+    fn at_all_places(mut self, mounts: &MountTable) -> Self {
+        for paths in [
+            &mut self.paths,
+            &mut self.links,
+            &mut self.before_parents,
+            &mut self.behind_links,
+        ] {
+            let others: Vec<PathBuf> = paths.iter().flat_map(|path| mounts.others(path)).collect();
+            paths.extend(others);
+        }
+        self
     }
 
     /// Whether `path`, fully resolved, must not be written.
