@@ -33,6 +33,7 @@ mod others {
 
     tests! {
         links_that_belong_to_the_system_are_followed,
+        a_link_of_root_outside_of_the_system_is_refused_for_other_users,
         a_replaced_link_is_not_what_was_approved,
         the_library_refuses_a_linked_workspace_unless_links_are_allowed,
         a_granted_file_is_the_file_that_was_decided_on,
@@ -378,6 +379,39 @@ fn links_that_belong_to_the_system_are_followed() {
             assert_eq!(last["grants"], serde_json::json!([format!("read:{real}")]));
         }
     }
+}
+
+/// What a confined script of root creates in its workspace belongs to root, as the directory does.
+fn a_link_of_root_outside_of_the_system_is_refused_for_other_users() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let env = TestEnv::with_script(SHOWS);
+    env.write("keys/id", "secret");
+    let keys = env.text("keys");
+    let words = ["run", "./skill", "main.py", "--allow"];
+    let template = env.unprivileged_command(&words);
+    let tried = |grant: &str| {
+        let mount = "mount -t tmpfs -o mode=755 none /srv && mkdir /srv/w && ln -s $KEYS /srv/w/out && \
+                     exec setpriv --reuid 65534 --regid 65534 --clear-groups \"$0\" \"$@\"";
+        let mut command = env.program("unshare");
+        command
+            .args(["--mount", "sh", "-c", mount])
+            .arg(env.path("skillrun"))
+            .args(words)
+            .args([grant, "--", keys.as_str()])
+            .envs(template.get_envs().filter_map(|(k, v)| Some((k, v?))))
+            .env("PATH", "/usr/bin:/bin:/usr/sbin:/sbin")
+            .env("KEYS", &keys);
+        env.end_of(&mut command)
+    };
+    refused(
+        &tried("read:/srv/w/out"),
+        "`read:/srv/w/out` is a symbolic link to `{root}/keys` that a script could have made",
+        HINT,
+    );
+    let end = tried(&format!("read:{keys}"));
+    assert_eq!(end.stdout, "id secret\n", "{}", end.stderr);
 }
 
 fn a_replaced_link_is_not_what_was_approved() {

@@ -26,19 +26,24 @@ const MAX_LINKS: usize = 40;
 /// Nested directories; no path that the kernel accepts has more.
 const MAX_DEPTH: usize = 4096;
 
-/// Where links are followed if we are root ourselves.
+/// Where links are followed.
 ///
 /// The files that a confined script of root creates belong to root as well, so their owner does not distinguish them
-/// from the system's own. These are directories where systems keep links (`/bin`, `/var/run`, `/etc/os-release`) and
-/// that are never granted to a script. Common workspaces of root in containers (`/mnt`, `/srv`, `/opt`, `/home`, `/root`)
-/// are left out on purpose.
+/// from the system's own, neither for root nor for other users. These are directories where systems keep links (`/bin`,
+/// `/var/run`, `/etc/os-release`) and that hardly anybody grants to a script. Common workspaces of root (`/mnt`, `/srv`, `/opt`,
+/// `/root`) are left out on purpose.
 const SYSTEM: [&str; 5] = ["/", "/etc", "/usr", "/usr/local", "/var"];
+/// Where links are followed if we are not root: that of a home that was moved.
+const HOMES: &str = "/home";
+/// If we are not root, links are followed in all of it, except where programs are installed by hand.
+const PROGRAMS: &str = "/usr";
+const OWN_PROGRAMS: &str = "/usr/local";
 
 /// The symbolic links that a walk follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Links {
-    /// Those that only the system can have made: they and all their parent directories belong to root, and no other
-    /// user may write there. If we are root ourselves, only those in a few system directories.
+    /// Those that only the system can have made: in a few system directories, where they and all their parent directories
+    /// belong to root, and no other user may write.
     System,
     /// All of them, because a person has allowed it.
     All,
@@ -335,9 +340,14 @@ fn is_trusted(
     folder: &Path,
 ) -> bool {
     const ROOT: u32 = 0;
+    let is_for_users = || {
+        folder == Path::new(HOMES)
+            || folder.starts_with(PROGRAMS) && !folder.starts_with(OWN_PROGRAMS)
+    };
     owner == ROOT
         && folders.all(|(owner, mode)| owner == ROOT && mode & 0o022 == 0)
-        && (own != ROOT || SYSTEM.iter().any(|system| Path::new(system) == folder))
+        && (SYSTEM.iter().any(|system| Path::new(system) == folder)
+            || own != ROOT && is_for_users())
 }
 
 /// The target of a dangling link, for a message.
@@ -556,6 +566,13 @@ mod tests {
         for (own, owner, folders, folder, trusted) in [
             (USER, ROOT, vec![closed], "/", true),
             (USER, ROOT, vec![closed; 3], "/usr/share", true),
+            (USER, ROOT, vec![closed; 2], "/home", true),
+            (USER, ROOT, vec![closed; 3], "/usr/local", true),
+            // Where a script of root can have made them.
+            (USER, ROOT, vec![closed; 2], "/srv", false),
+            (USER, ROOT, vec![closed; 3], "/srv/w", false),
+            (USER, ROOT, vec![closed; 3], "/home/w", false),
+            (USER, ROOT, vec![closed; 4], "/usr/local/src", false),
             // A link of a user, in a directory of a user, below one, or where other users may write.
             (USER, USER, vec![closed], "/", false),
             (USER, ROOT, vec![(USER, 0o40755), closed], "/w", false),
@@ -579,6 +596,7 @@ mod tests {
             (ROOT, ROOT, vec![closed], "/", true),
             (ROOT, ROOT, vec![closed; 2], "/var", true),
             (ROOT, ROOT, vec![closed; 2], "/srv", false),
+            (ROOT, ROOT, vec![closed; 2], "/home", false),
             (ROOT, ROOT, vec![closed; 3], "/usr/share", false),
             (ROOT, USER, vec![closed], "/", false),
         ] {
