@@ -10,6 +10,7 @@ tests! {
     ad_4_a_failure_is_a_block_and_loading_continues,
     ad_4_a_missing_or_broken_skill_is_reported_in_the_same_form,
     ad_5_references_are_read_only_if_the_instructions_refer_to_them,
+    what_is_on_the_search_path_neither_hangs_a_load_nor_takes_its_workers_away,
     ad_7_scripts_run_only_after_approval,
     an_answers_file_answers_in_place_of_a_person,
     invalid_answers_are_reported_with_their_position,
@@ -274,6 +275,23 @@ fn ad_5_references_are_read_only_if_the_instructions_refer_to_them() {
         "<reference_files>\n<file path=\"references/a.md\">aaa</file>\n\
          <file path=\"references/b.md\" status=\"unreferenced\"/>\n</reference_files>\n"
     );
+}
+
+/// The current directory, and skill directories in it, may come from strangers.
+fn what_is_on_the_search_path_neither_hangs_a_load_nor_takes_its_workers_away() {
+    let env = env("Run `scripts/a.py`.", &[("scripts/a.py", "print('ran')\n")]);
+    let layers = || {
+        let end = load(&env, &["-y"]);
+        assert!(end.stdout.contains("ran\n"), "{}", end.stderr);
+        env.audit().pop().unwrap()["isolation"]["layers"].clone()
+    };
+    let usual = layers();
+    for prepared in ["fifo .agents/skills", "symlink /proc .claude/skills"] {
+        let folder = prepared.rsplit_once(' ').unwrap().1;
+        std::fs::create_dir_all(env.path(folder).parent().unwrap()).unwrap();
+        setup::prepare(env.root(), prepared).unwrap();
+        assert_eq!(layers(), usual, "{prepared}");
+    }
 }
 
 fn ad_7_scripts_run_only_after_approval() {

@@ -53,7 +53,8 @@ pub(crate) fn expand(args: &Expand) -> Result<u8, Failure> {
     let protected = protected.filter_map(|file| file.path.clone());
     let writable = args.agent.writable_roots(&policy, &skills);
     let (skills_typed, protected) = (&args.agent.skills, protected.collect());
-    let host = paths::host_protecting(&policy, skills_typed, &writable, protected, RunIn::Workers);
+    let run_in = RunIn::Workers(&skills);
+    let host = paths::host_protecting(&policy, skills_typed, &writable, protected, run_in);
     let host = host.map_err(recorded)?;
     let host: &'static Host = Box::leak(Box::new(host));
     interrupt::set_host(host);

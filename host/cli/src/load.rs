@@ -33,7 +33,8 @@ pub(crate) fn load(args: &Load) -> Result<u8, Failure> {
         .agent
         .writable_roots(&policy, std::slice::from_ref(skill));
     let (typed, protected) = (&args.agent.skills, protected.collect());
-    let host = paths::host_protecting(&policy, typed, &roots, protected, RunIn::Workers);
+    let run_in = RunIn::Workers(std::slice::from_ref(skill));
+    let host = paths::host_protecting(&policy, typed, &roots, protected, run_in);
     let host = host.map_err(|failure| agent::recorded(failure, skill.name()))?;
     let host: &'static Host = Box::leak(Box::new(host));
     interrupt::set_host(host);

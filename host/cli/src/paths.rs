@@ -7,11 +7,12 @@ use skillrun::ownership::{OtherWriter, Ownership, other_replacer, other_writer};
 use skillrun::policy::{PolicyFile, Trust, TrustedPolicies};
 use skillrun::runtime::Workers;
 use skillrun::skill::Library;
-use skillrun::{Approvals, AuditLog, Host, Policy, Settings};
+use skillrun::{Approvals, AuditLog, Host, Policy, Settings, Skill};
 use skillrun_skill::text::shell_path;
 use std::env;
 use std::io::ErrorKind::{NotADirectory, NotFound};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The file name of a policy.
 pub(crate) const POLICY: &str = "skillrun.toml";
@@ -65,12 +66,12 @@ pub(crate) fn own_policy() -> Option<PathBuf> {
 }
 
 /// Which process runs the scripts of the wasm tier.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RunIn {
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum RunIn<'a> {
     /// This one.
     ThisProcess,
-    /// Processes of their own, which take some milliseconds to start, if they can be confined here.
-    Workers,
+    /// Processes of their own, which take some milliseconds to start, if they can be confined here and can use these skills.
+    Workers(&'a [Arc<Skill>]),
 }
 
 /// The host of this user. Every file that decides what may run, now or later, is a protected path for the scripts it
@@ -85,7 +86,7 @@ pub(crate) fn host_protecting(
     skills: &Skills,
     writable: &[PathBuf],
     extra: Vec<PathBuf>,
-    run_in: RunIn,
+    run_in: RunIn<'_>,
 ) -> Result<Host, Failure> {
     let log = audit_log()?;
     let records = log.parent().map(Path::to_owned);
@@ -110,10 +111,12 @@ pub(crate) fn host_protecting(
     let search = library(&skills.folders)?;
     let workers = match run_in {
         RunIn::ThisProcess => Workers::InProcess,
-        RunIn::Workers => {
-            let needed = search.folders().iter().chain(writable).cloned();
-            let own = [cache()?, env::temp_dir(), here.clone()];
-            Workers::if_confined("/proc/self/exe", needed.chain(own))
+        RunIn::Workers(skills) => {
+            // Not the whole search path: strangers may have written what is on it.
+            let skills = skills.iter().map(|skill| skill.path().to_owned());
+            let own = [cache()?, env::temp_dir()];
+            let needed = skills.chain(writable.iter().cloned()).chain(own);
+            Workers::if_confined("/proc/self/exe", needed)
         }
     };
     let search = search.folders().iter().chain(policy.skill_dirs());

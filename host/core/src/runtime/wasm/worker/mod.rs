@@ -27,8 +27,8 @@ pub(super) use run::WorkerRun;
 pub use server::serve_if_worker;
 
 use crate::error::Error;
+use rustix::fs::{FileType, Mode, OFlags, fstat};
 use skillrun_confine::wall::{self, WallKind};
-use std::fs::File;
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
@@ -46,17 +46,25 @@ pub enum Workers {
 
 impl Workers {
     /// Processes started from `program` if they can be confined on this machine and can use these directories, or else threads
-    /// of this process. The layers in an outcome say which. As root, a worker in namespaces can use a directory only if its
+    /// of this process. Name only directories that runs will use: whoever can make one of them unusable decides where guests run. The layers in an outcome say which. As root, a worker in namespaces can use a directory only if its
     /// file system supports id-mapped mounts. Starts a process, so it blocks for a millisecond.
     pub fn if_confined<P: AsRef<Path>>(
         program: impl Into<PathBuf>,
         directories: impl IntoIterator<Item = P>,
     ) -> Self {
         let is_root = rustix::process::geteuid().is_root();
-        let is_usable = |directory: P| match File::open(directory) {
-            Ok(directory) => wall::detached(directory.as_fd(), true).is_ok(),
-            // Whoever needs it reports that.
-            Err(_) => true,
+        let is_usable = |directory: P| {
+            // This neither waits for a FIFO nor opens a device.
+            let flags = OFlags::PATH | OFlags::CLOEXEC;
+            let opened = rustix::fs::open(directory.as_ref(), flags, Mode::empty());
+            let opened = opened.and_then(|opened| Ok((fstat(&opened)?.st_mode, opened)));
+            match opened.map(|(mode, opened)| (FileType::from_raw_mode(mode), opened)) {
+                Ok((FileType::Directory | FileType::RegularFile, opened)) => {
+                    wall::detached(opened.as_fd(), true).is_ok()
+                }
+                // Whoever needs it reports that.
+                _ => true,
+            }
         };
         let mut directories = directories.into_iter();
         let is_confined = match wall::probe().map(|wall| wall.kind) {
