@@ -11,6 +11,7 @@ tests! {
     a_linked_skill_is_protected_when_the_run_is_started_elsewhere,
     a_link_that_vanishes_leaves_the_skills_of_a_workspace_protected,
     nothing_before_a_parent_directory_in_a_link_is_replaced,
+    a_repository_with_thousands_of_links_does_not_use_up_the_time_of_a_script,
     a_workspace_inside_another_skill_is_read_only,
     a_workspace_inside_a_skill_inside_the_running_one_is_read_only,
     a_workspace_with_scripts_of_the_skill_is_refused,
@@ -176,6 +177,21 @@ fn nothing_before_a_parent_directory_in_a_link_is_replaced() {
         let end = env.end(&["run", "./skill", "link.py", "-w", "v"]);
         assert_eq!(end.stdout, printed, "{target}: {}", end.stderr);
     }
+}
+
+/// Each link protects some paths, and each change is compared with all of them.
+fn a_repository_with_thousands_of_links_does_not_use_up_the_time_of_a_script() {
+    let env = TestEnv::with_script(
+        "for number in range(2000):\n    open(str(number), 'w').close()\nprint('done')\n",
+    );
+    fs::create_dir_all(env.path("work/.claude/skills")).unwrap();
+    for number in 0..20_000 {
+        let link = env.path(&format!("work/.claude/skills/{number}"));
+        symlink(format!("../../src/{number}"), link).unwrap();
+    }
+    let end = env.run(&["-w", "work"]);
+    let got = (end.stdout.as_str(), end.stderr.as_str(), end.code);
+    assert_eq!(got, ("done\n", "", 0));
 }
 
 fn a_workspace_inside_another_skill_is_read_only() {

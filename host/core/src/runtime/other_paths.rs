@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Default)]
 pub(super) struct MountTable {
     mounts: Vec<Mounted>,
+    /// The index of the one at `/`.
+    top: Option<usize>,
     /// The mounts of file systems that are mounted more than once.
     repeated: HashMap<Vec<u8>, Vec<usize>>,
 }
@@ -50,7 +52,17 @@ impl MountTable {
                 .push(index);
         }
         repeated.retain(|_, mounts| mounts.len() > 1);
-        Self { mounts, repeated }
+        // What is mounted over it is found from there.
+        let is_listed = |id| mounts.iter().any(|mount| mount.id == id);
+        let top = mounts.iter().position(|mount| {
+            let is_outermost = mount.parent == mount.id || !is_listed(mount.parent);
+            mount.at == Path::new("/") && is_outermost
+        });
+        Self {
+            mounts,
+            top,
+            repeated,
+        }
     }
 
     /// The other paths of what is at a real path, or of the parts of it that are mounted elsewhere. It need not exist.
@@ -83,13 +95,7 @@ impl MountTable {
 
     /// The mount in which a path is found. Others at places around it may be covered.
     fn mount_of(&self, path: &Path) -> Option<&Mounted> {
-        let is_listed = |id| self.mounts.iter().any(|mount| mount.id == id);
-        let mut roots = self
-            .mounts
-            .iter()
-            .filter(|mount| mount.at == Path::new("/"));
-        let is_top = |mount: &&Mounted| mount.parent == mount.id || !is_listed(mount.parent);
-        let mut own = roots.find(is_top)?;
+        let mut own = &self.mounts[self.top?];
         for _ in &self.mounts {
             let inner = self.mounts.iter();
             let inner = inner.filter(|mount| {

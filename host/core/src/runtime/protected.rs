@@ -15,32 +15,37 @@
 //! appear and vanish in between.
 //!
 //! What is mounted at several places is protected at each of them.
+//!
+//! There may be as many protected paths as a stranger's repository has links, and a change of a file costs a script no fuel. So
+//! they are sorted, and a lookup costs a few comparisons.
 
 use crate::plan::{Mount, Plan};
 use crate::runtime::other_paths::MountTable;
 use crate::runtime::raw_paths;
 use crate::walk::Route;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
 /// Paths that no script may write.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ProtectedPaths {
     #[serde(with = "raw_paths::many")]
-    paths: Vec<PathBuf>,
+    paths: BTreeSet<PathBuf>,
     /// Links on the way to a protected path: replacing one would make it lead elsewhere.
     #[serde(with = "raw_paths::many")]
-    links: Vec<PathBuf>,
+    links: BTreeSet<PathBuf>,
     /// What is followed by `..` on the way to a protected path: a link in its place would make the path lead elsewhere.
     #[serde(with = "raw_paths::many")]
-    before_parents: Vec<PathBuf>,
+    before_parents: BTreeSet<PathBuf>,
     /// Paths that would be protected ones if a link on the way were a directory.
     #[serde(with = "raw_paths::many")]
-    behind_links: Vec<PathBuf>,
+    behind_links: BTreeSet<PathBuf>,
     /// Writable directories inside protected ones: a workspace inside the skill, and a skill that was granted
     /// for writing inside a protected directory of skills.
     #[serde(with = "raw_paths::many")]
-    except: Vec<PathBuf>,
+    except: BTreeSet<PathBuf>,
     /// The skill that they are for. They are writable although it is protected, or a directory around it; a protected path
     /// inside the skill stays one, because it belongs to other skills.
     #[serde(with = "raw_paths::maybe")]
@@ -65,7 +70,7 @@ impl ProtectedPaths {
                 .iter()
                 .filter(|path| !leads_to_link(path));
             all.before_parents.extend(before_parents.cloned());
-            all.paths.push(route.real);
+            all.paths.insert(route.real);
             all.links.extend(route.links);
             all.behind_links.extend(route.without_links);
         }
@@ -108,8 +113,10 @@ impl ProtectedPaths {
 
     /// Whether `path`, fully resolved, must not be written.
     pub(crate) fn covers(&self, path: &Path) -> bool {
-        let mut all = self.paths.iter().chain(&self.behind_links);
-        all.any(|protected| path.starts_with(protected) && !self.is_excepted(protected, path))
+        let all = [&self.paths, &self.behind_links];
+        path.ancestors().any(|around| {
+            all.iter().any(|paths| paths.contains(around)) && !self.is_excepted(around, path)
+        })
     }
 
     fn is_excepted(&self, protected: &Path, path: &Path) -> bool {
@@ -123,36 +130,47 @@ impl ProtectedPaths {
     }
 
     /// The protected paths inside `directory`.
-    pub(crate) fn paths_in(&self, directory: &Path) -> impl Iterator<Item = &Path> {
-        let paths = self.paths.iter().map(PathBuf::as_path);
-        paths.filter(move |path| *path != directory && path.starts_with(directory))
+    pub(crate) fn paths_in<'a>(&'a self, directory: &'a Path) -> impl Iterator<Item = &'a Path> {
+        inside(&self.paths, directory).filter(move |path| *path != directory)
     }
 
     /// The links inside `directory` that lead to protected paths.
-    pub(crate) fn links_in(&self, directory: &Path) -> impl Iterator<Item = &Path> {
-        let links = self.links.iter().map(PathBuf::as_path);
-        links.filter(move |link| link.starts_with(directory))
+    pub(crate) fn links_in<'a>(&'a self, directory: &'a Path) -> impl Iterator<Item = &'a Path> {
+        inside(&self.links, directory)
     }
 
     /// A directory or a missing one inside `directory` that must not become a link, because `..` follows it on the way to a
     /// protected path.
     pub(crate) fn before_parent_in(&self, directory: &Path) -> Option<&Path> {
-        let mut all = self.before_parents.iter().map(PathBuf::as_path);
-        all.find(|path| *path != directory && path.starts_with(directory))
+        let paths = self.before_parents.range::<Path, _>(from(directory));
+        let mut inside = paths.take_while(|path| path.starts_with(directory));
+        inside.find(|path| *path != directory).map(PathBuf::as_path)
     }
 
     /// Whether `path` is or contains a protected path, or something that decides where one leads: moving, removing or
     /// replacing `path` would affect that too.
     pub(crate) fn any_inside(&self, path: &Path) -> bool {
-        let links = self.links.iter().chain(&self.before_parents);
-        let mut all = self.paths.iter().chain(&self.behind_links).chain(links);
-        all.any(|protected| protected.starts_with(path))
+        let links = [&self.links, &self.before_parents];
+        let mut all = [&self.paths, &self.behind_links].into_iter().chain(links);
+        all.any(|paths| inside(paths, path).next().is_some())
     }
+}
+
+/// The paths that begin with `directory`. Sorted, they follow each other.
+fn inside<'a>(paths: &'a BTreeSet<PathBuf>, directory: &'a Path) -> impl Iterator<Item = &'a Path> {
+    let paths = paths.range::<Path, _>(from(directory));
+    let paths = paths.map(PathBuf::as_path);
+    paths.take_while(move |path| path.starts_with(directory))
+}
+
+fn from(path: &Path) -> (Bound<&Path>, Bound<&Path>) {
+    (Bound::Included(path), Bound::Unbounded)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn protected(paths: &[&str]) -> ProtectedPaths {
         ProtectedPaths::new(paths.iter().map(PathBuf::from))
@@ -175,10 +193,33 @@ mod tests {
         assert!(!protected.any_inside("/no/v".as_ref()));
     }
 
+    fn any_path() -> impl Strategy<Value = PathBuf> {
+        let name = prop::sample::select(vec!["a", "b", "a.b", "ab", "A", "c"]);
+        let names = prop::collection::vec(name, 0..4);
+        names.prop_map(|names| Path::new("/no").join(names.join("/")))
+    }
+
+    proptest! {
+        #[test]
+        fn a_lookup_finds_what_comparing_each_path_finds(
+            paths in prop::collection::vec(any_path(), 0..12),
+            wanted in any_path(),
+        ) {
+            let protected = ProtectedPaths::new(paths.iter().cloned());
+            let inside = |path: &&PathBuf| path.starts_with(&wanted);
+            let covers = paths.iter().any(|path| wanted.starts_with(path));
+            prop_assert_eq!(protected.covers(&wanted), covers);
+            prop_assert_eq!(protected.any_inside(&wanted), paths.iter().any(|path| inside(&path)));
+            let below = paths.iter().filter(inside).filter(|path| **path != wanted);
+            let below: BTreeSet<&Path> = below.map(PathBuf::as_path).collect();
+            prop_assert!(protected.paths_in(&wanted).eq(below));
+        }
+    }
+
     #[test]
     fn a_workspace_inside_the_skill_stays_writable() {
         let protected = ProtectedPaths {
-            except: vec!["/no/skill/out".into()],
+            except: ["/no/skill/out".into()].into(),
             skill: Some("/no/skill".into()),
             ..protected(&["/no/skill", "/no/skill/out/skills"])
         };
@@ -193,7 +234,7 @@ mod tests {
         for (workspace, covered) in [("skills/other/out", true), ("out", false)] {
             let workspace = Path::new("/no/skill").join(workspace);
             let protected = ProtectedPaths {
-                except: vec![workspace.clone()],
+                except: [workspace.clone()].into(),
                 skill: Some("/no/skill".into()),
                 ..all.clone()
             };

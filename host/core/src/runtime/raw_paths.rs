@@ -1,6 +1,7 @@
 //! Paths as bytes, for serde: as text, a path that is not UTF-8 would be an error.
 
 use serde::{Deserialize, Deserializer, Serialize as _, Serializer};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
@@ -68,13 +69,16 @@ pub(crate) mod pair {
 pub(crate) mod many {
     use super::*;
 
-    pub(crate) fn serialize<S: Serializer>(value: &[PathBuf], to: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(
+        value: &BTreeSet<PathBuf>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
         to.collect_seq(value.iter().map(|path| bytes(path)))
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         from: D,
-    ) -> Result<Vec<PathBuf>, D::Error> {
+    ) -> Result<BTreeSet<PathBuf>, D::Error> {
         let all = Vec::<Vec<u8>>::deserialize(from)?;
         Ok(all.into_iter().map(path).collect())
     }

@@ -223,9 +223,10 @@ impl<'a> MountPlan<'a> {
                 writable: *writable,
             });
         }
+        let taken: HashSet<PathBuf> = all.iter().map(|mount| mount.at.clone()).collect();
+        let log: HashSet<PathBuf> = log.iter().map(|file| crate::walk::real(file)).collect();
         for protected in &self.protected {
-            let taken = all.iter().any(|mount| mount.at == protected.at);
-            if taken {
+            if taken.contains(&protected.at) {
                 continue;
             }
             let kind = match protected.exists {
@@ -234,10 +235,7 @@ impl<'a> MountPlan<'a> {
                     let handle = open_path(&protected.path);
                     let name = protected.path.display().to_string();
                     let handle = handle.map_err(|error| failed(&name, error))?;
-                    match log
-                        .iter()
-                        .any(|file| crate::walk::real(file) == protected.path)
-                    {
+                    match log.contains(&protected.path) {
                         true => MountKind::Open(handle),
                         false => MountKind::Protected(handle, protected.path.clone()),
                     }
