@@ -66,7 +66,7 @@ pub use helper::{Detacher, serve_helper};
 pub use lockdown::{lock_down, lock_down_to};
 pub use namespaces::{enter_namespaces, enter_watched};
 pub use owner::give_back;
-pub use probe::{Wall, probe};
+pub use probe::{Wall, is_transient, probe};
 
 /// What confines a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -49,6 +49,11 @@ pub fn probe() -> Result<Wall, ConfineError> {
     }
 }
 
+/// Whether a probe that failed for this reason may succeed later, because something was used up or interrupted.
+pub fn is_transient(error: &ConfineError) -> bool {
+    transient::is_transient(error)
+}
+
 /// Checks whether a worker can be confined without namespaces.
 fn landlock_only() -> Result<(), ConfineError> {
     lockdown::restrict_files(&[])?;

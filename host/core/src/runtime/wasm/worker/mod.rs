@@ -28,6 +28,7 @@ pub use server::serve_if_worker;
 
 use crate::error::Error;
 use rustix::fs::{FileType, Mode, OFlags, fstat};
+use skillrun_confine::ConfineError;
 use skillrun_confine::wall::{self, WallKind};
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
@@ -46,8 +47,10 @@ pub enum Workers {
 
 impl Workers {
     /// Processes started from `program` if they can be confined on this machine and can use these directories, or else threads
-    /// of this process. Name only directories that runs will use: whoever can make one of them unusable decides where guests run. The layers in an outcome say which. As root, a worker in namespaces can use a directory only if its
-    /// file system supports id-mapped mounts. Starts a process, so it blocks for a millisecond.
+    /// of this process. The layers in an outcome say which. As root, a worker in namespaces can use a directory only if its
+    /// file system supports id-mapped mounts. Name only directories that runs will use: whoever can make one of them unusable
+    /// decides where guests run. If workers cannot be confined for a reason that may pass, such as used up memory, runs fail for
+    /// it instead. Starts a process, so it blocks for a millisecond.
     pub fn if_confined<P: AsRef<Path>>(
         program: impl Into<PathBuf>,
         directories: impl IntoIterator<Item = P>,
@@ -67,12 +70,8 @@ impl Workers {
             }
         };
         let mut directories = directories.into_iter();
-        let is_confined = match wall::probe().map(|wall| wall.kind) {
-            Ok(WallKind::Namespaces) => !is_root || directories.all(is_usable),
-            // No copies of mounts are made.
-            Ok(_) => true,
-            Err(_) => false,
-        };
+        let are_usable = || !is_root || directories.all(is_usable);
+        let is_confined = is_confined(wall::probe().map(|wall| wall.kind), are_usable);
         match is_confined {
             true => Self::Processes(program.into()),
             false => Self::InProcess,
@@ -86,6 +85,17 @@ impl Workers {
         Ok(Wall {
             without_namespaces: wall.without_namespaces.map(|why| why.to_string()),
         })
+    }
+}
+
+/// Whether workers can be confined, after a probe. `are_usable` says whether workers in namespaces can use all directories.
+fn is_confined(probed: Result<WallKind, ConfineError>, are_usable: impl FnOnce() -> bool) -> bool {
+    match probed {
+        Ok(WallKind::Namespaces) => are_usable(),
+        // No copies of mounts are made.
+        Ok(_) => true,
+        // What may pass does not take the wall away: runs that need a worker fail for it.
+        Err(error) => wall::is_transient(&error),
     }
 }
 
@@ -103,3 +113,38 @@ const NAME: &str = "skillrun-worker";
 const MOUNTS: &str = "mounts";
 /// The argument of a worker without namespaces.
 const LANDLOCK: &str = "landlock";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_pass_does_not_take_the_workers_away() {
+        let failed = |why: &str| {
+            let step = "create namespaces".into();
+            Err(ConfineError {
+                step,
+                why: why.into(),
+            })
+        };
+        for (probed, are_usable, expected) in [
+            (Ok(WallKind::Namespaces), true, true),
+            (Ok(WallKind::Namespaces), false, false),
+            (Ok(WallKind::Landlock), false, true),
+            (failed("Operation not permitted (os error 1)"), true, false),
+            (failed("this kernel does not have it"), true, false),
+            (
+                failed("Resource temporarily unavailable (os error 11)"),
+                false,
+                true,
+            ),
+            (failed("Cannot allocate memory (os error 12)"), false, true),
+        ] {
+            assert_eq!(
+                is_confined(probed.clone(), || are_usable),
+                expected,
+                "{probed:?}"
+            );
+        }
+    }
+}
