@@ -22,9 +22,23 @@ enum Version {
     Two,
 }
 
+impl Version {
+    /// The file that moves the process which writes `0` to it.
+    ///
+    /// The kernel stops all forks and exits on the machine while it moves a process with its threads: that takes a few
+    /// milliseconds, and more than ten if nothing else was moved lately. It does not if a thread moves itself, which is all
+    /// there is of the supervisor. In cgroup v2, a group for memory accepts no single threads.
+    fn procs(self) -> &'static str {
+        match self {
+            Self::One => "tasks",
+            Self::Two => "cgroup.procs",
+        }
+    }
+}
+
 /// A control group that contains this process and everything that it starts.
 ///
-/// Moving a process into a group takes the kernel a while, so the supervisor joins once, before it
+/// Moving a process into a group may take the kernel a while, so the supervisor joins once, before it
 /// has anything to do. It counts with its own size, a megabyte. When memory runs out, the program's
 /// processes are killed first, because their `oom_score_adj` says so.
 pub(crate) struct Cgroup {
@@ -55,7 +69,7 @@ impl Cgroup {
         };
         let swaps = fs::read_to_string("/proc/swaps").unwrap_or_default();
         let joined =
-            group.counts_all(&swaps) && fs::write(group.path.join("cgroup.procs"), "0").is_ok();
+            group.counts_all(&swaps) && fs::write(group.path.join(version.procs()), "0").is_ok();
         if !joined {
             let _ = fs::remove_dir(&group.path);
         }
@@ -108,7 +122,7 @@ impl Cgroup {
     pub(crate) fn leave(self) {
         // Not into the parent group: in cgroup v2 a group that delegates controllers has no
         // processes.
-        let _ = fs::write(self.home.join("cgroup.procs"), "0");
+        let _ = fs::write(self.home.join(self.version.procs()), "0");
         skillrun_supervisor::remove_cgroup(&self.path);
     }
 
