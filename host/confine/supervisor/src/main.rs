@@ -51,6 +51,10 @@ mod watch;
 #[cfg(target_os = "linux")]
 use skillrun_supervisor::{error, ids, walk};
 
+#[cfg(all(target_os = "linux", target_env = "musl"))]
+#[global_allocator]
+static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+
 fn main() {
     #[cfg(target_os = "linux")]
     linux::main();
