@@ -46,16 +46,13 @@ pub(crate) fn main() {
 impl Supervisor {
     /// Serves probes and one program. Returns whether the host stayed connected to the end.
     fn serve(&self, output: Output, namespaces: bool) -> bool {
-        let mut output = Some(output);
+        let (mut output, mut sandbox) = (Some(output), None);
         while output.is_some() {
-            // If it cannot be created, the plan that needs it gets the error.
-            let sandbox = match namespaces {
-                true => {
-                    Sandbox::create(SandboxConfig::common(), &mut output, self.cgroup.is_some())
-                        .ok()
-                }
-                false => None,
-            };
+            if namespaces && sandbox.is_none() {
+                let config = SandboxConfig::common();
+                // If it cannot be created, the plan that needs it gets the error.
+                sandbox = Sandbox::create(config, &mut output, self.cgroup.is_some()).ok();
+            }
             let has_handle = |mount: &Mount| mount.contents.is_none();
             let (plan, handles) = match Handles::receive(self.control.as_fd(), has_handle) {
                 Ok(received) => received,
@@ -65,7 +62,7 @@ impl Supervisor {
                     return self.reply(Err(error));
                 }
             };
-            if !self.reply(self.execute(&plan, handles, &mut output, sandbox)) {
+            if !self.reply(self.execute(&plan, handles, &mut output, &mut sandbox)) {
                 return false;
             }
         }
@@ -77,7 +74,7 @@ impl Supervisor {
         plan: &Plan,
         handles: Handles,
         output: &mut Option<Output>,
-        sandbox: Option<Sandbox>,
+        sandbox: &mut Option<Sandbox>,
     ) -> Result<End, ConfineError> {
         if let Some(cgroup) = &self.cgroup {
             cgroup.limit(plan).step("limit the cgroup")?;

@@ -26,8 +26,14 @@ pub(crate) const TRUNCATE_ABI: i32 = 3;
 /// Before this version of Landlock a program can signal any process of its user.
 pub(crate) const SIGNAL_SCOPE_ABI: i32 = 6;
 
-/// The file systems in memory of a program in namespaces: its scratch directory and `/dev/shm`.
-pub(crate) const TMPFS_COUNT: usize = 2;
+/// The file systems in memory of a program: in namespaces `/dev/shm` and, if there is one, its scratch directory.
+pub(crate) fn in_memory(plan: &Plan) -> Vec<&[u8]> {
+    match plan.backend {
+        Backend::Namespaces if plan.is_bare_probe() => vec![b"/dev/shm"],
+        Backend::Namespaces => vec![&plan.scratch.at, b"/dev/shm"],
+        Backend::Landlock => Vec::new(),
+    }
+}
 
 /// Pending signals and timers; the kernel counts those of all processes of the user.
 const MAX_PENDING_SIGNALS: u64 = 1024;
@@ -107,7 +113,12 @@ pub(crate) fn become_program(
     }
     reporter.send(&Message::Starts);
     let [name, arguments @ ..] = plan.arguments.as_slice() else {
-        // A probe has nothing to run. It waits until the supervisor has inspected it and kills it.
+        // A probe has nothing to run. It waits until the supervisor has inspected it.
+        if plan.backend == Backend::Namespaces {
+            let released = rustix::io::read(supervisor, &mut [0]) == Ok(1);
+            std::process::exit(i32::from(!released));
+        }
+        // The supervisor kills it.
         std::thread::sleep(plan.limits.time);
         std::process::exit(0);
     };
@@ -201,14 +212,12 @@ fn send_handles(
     cover: Option<&OwnedFd>,
     supervisor: BorrowedFd<'_>,
 ) -> Result<(), ConfineError> {
-    let mut in_memory = Vec::new();
-    if plan.backend == Backend::Namespaces {
-        let paths: [&[u8]; TMPFS_COUNT] = [&plan.scratch.at, b"/dev/shm"];
-        for path in paths {
-            let flags = OFlags::PATH | OFlags::CLOEXEC;
-            in_memory.push(rustix::fs::open(path, flags, Mode::empty()).step_on("open", path)?);
-        }
-    }
+    let open = |path: &[u8]| {
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        rustix::fs::open(path, flags, Mode::empty()).step_on("open", path)
+    };
+    let in_memory = in_memory(plan).into_iter().map(open);
+    let in_memory = in_memory.collect::<Result<Vec<_>, _>>()?;
     let calls = plan.script.as_ref().map(|script| {
         let calls = sys::report_calls(&script.filter);
         calls.step("report the files that the program opens")

@@ -13,19 +13,24 @@ use crate::sandbox::{Sandbox, SandboxConfig};
 use crate::supervisor::Supervisor;
 use crate::tree::{self, Tree};
 use crate::watch::{EndReason, Watch, stopped_by};
-use skillrun_supervisor::{End, Enforcement, GuardedPaths, Layer, LimitEnforcement, Plan};
+use skillrun_supervisor::ids::Ids;
+use skillrun_supervisor::{
+    End, Enforcement, GuardedPaths, Layer, LimitEnforcement, Plan, Stopped, Usage,
+};
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 pub(crate) fn run(
     supervisor: &Supervisor,
     plan: &Plan,
     mut handles: Handles,
     output: &mut Option<Output>,
-    sandbox: Option<Sandbox>,
+    ready: &mut Option<Sandbox>,
     guarded: &mut GuardedPaths,
 ) -> Result<End, ConfineError> {
     let config = SandboxConfig::of(plan);
-    let usable = sandbox.and_then(|mut sandbox| sandbox.is_usable_for(&config).then_some(sandbox));
+    let usable = ready.take();
+    let usable = usable.and_then(|mut sandbox| sandbox.is_usable_for(&config).then_some(sandbox));
     let mut sandbox = match usable {
         Some(sandbox) => sandbox,
         None => Sandbox::create(config, output, supervisor.cgroup.is_some())?,
@@ -44,7 +49,10 @@ pub(crate) fn run(
     let _ = sandbox.start_program(&handles);
     let script = handles.script.take();
     drop(handles);
-    watch(supervisor, plan, &mut sandbox, protected, guarded, script)
+    let end = watch(supervisor, plan, &mut sandbox, protected, guarded, script)?;
+    // A probe leaves nothing behind.
+    *ready = Some(sandbox).filter(Sandbox::is_running);
+    Ok(end)
 }
 
 fn watch(
@@ -70,6 +78,13 @@ fn watch(
     watch.from_program = Some(sandbox.handle_socket().step("watch the program")?);
     watch.script = script;
     let mut why = watch.wait_for_end();
+    if plan.is_bare_probe() && why == EndReason::Probed {
+        let (time, usage) = (watch.time(), watch.usage(Duration::ZERO, 0));
+        sandbox.listener = Some(watch.into_listener());
+        sandbox.end_probe().step("end the probe")?;
+        let stopped = stopped_by(why, 0, supervisor)?;
+        return Ok(end(supervisor, plan, &ids, (stopped, time, usage, 0)));
+    }
     // The CPU time of processes that the kernel kills with the init process is added to no counter.
     let running = tree::cpu_time(&Tree::below(rustix::process::getpid().as_raw_pid()));
     let time = watch.time();
@@ -86,6 +101,22 @@ fn watch(
     };
     let usage = watch.usage(cpu.max(running), peak);
     let stopped = stopped_by(why, status, supervisor)?;
+    let refused_sockets = watch.refused_sockets;
+    Ok(end(
+        supervisor,
+        plan,
+        &ids,
+        (stopped, time, usage, refused_sockets),
+    ))
+}
+
+/// The result, with what confined the program and how each limit was enforced.
+fn end(
+    supervisor: &Supervisor,
+    plan: &Plan,
+    ids: &Ids,
+    (stopped, time, usage, refused_sockets): (Stopped, Duration, Usage, u64),
+) -> End {
     let mut layers = vec![
         Layer::UserNamespace,
         Layer::MountNamespace,
@@ -118,13 +149,13 @@ fn watch(
         // Its user namespace counts only its own processes.
         processes: Enforcement::Hard,
     };
-    Ok(End {
+    End {
         stopped,
         time,
         usage,
         layers,
         enforcement,
         appeared: Vec::new(),
-        refused_sockets: watch.refused_sockets,
-    })
+        refused_sockets,
+    }
 }

@@ -107,6 +107,12 @@ impl Plan {
         self.arguments.is_empty()
     }
 
+    /// Whether it is a probe without mounts of its own. It adds nothing to the file tree of a sandbox, not even a scratch
+    /// directory, so a program can use the same sandbox afterwards.
+    pub fn is_bare_probe(&self) -> bool {
+        self.is_probe() && self.mounts.is_empty()
+    }
+
     /// Whether the memory limit cannot be exceeded, given that a control group counts memory or not. No control group counts
     /// all buffers of sockets on a network: those of netlink never, those of TCP not together with other memory in cgroup v1.
     pub fn has_hard_memory(&self, in_cgroup: bool) -> bool {

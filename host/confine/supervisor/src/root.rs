@@ -490,6 +490,8 @@ pub(crate) fn rules(plan: &Plan) -> Result<Vec<Rule>, ConfineError> {
     for mount in plan.mounts.iter().filter(|mount| mount.writable) {
         rule(&mount.at, Access::Change)?;
     }
-    rule(&plan.scratch.at, Access::Change)?;
+    if !plan.is_bare_probe() {
+        rule(&plan.scratch.at, Access::Change)?;
+    }
     Ok(rules)
 }

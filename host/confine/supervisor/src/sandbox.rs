@@ -3,7 +3,8 @@
 //!
 //! The kernel takes longer to create namespaces and mounts than to start a program, and nearly all of
 //! them are the same for every plan. So a sandbox is created before there is a plan, and whatever the
-//! plan adds is mounted then. Rejected: one sandbox for several programs in sequence, because the
+//! plan adds is mounted then. A probe without mounts adds nothing and executes nothing, so the sandbox that
+//! was probed is the one that a program gets. Rejected: one sandbox for several programs in sequence, because the
 //! next program would see what the last one left.
 
 use crate::error::{ConfineError, Step as _};
@@ -152,6 +153,16 @@ impl Sandbox {
         handles.send(&self.socket)
     }
 
+    /// Lets the process of a probe exit. The sandbox can then be used again.
+    pub(crate) fn end_probe(&mut self) -> io::Result<()> {
+        self.socket.write_all(&[0])
+    }
+
+    /// Whether it has not been ended.
+    pub(crate) fn is_running(&self) -> bool {
+        !self.ended
+    }
+
     /// Ends everything in it.
     pub(crate) fn end(&mut self) -> io::Result<Option<Waited>> {
         self.ended = true;
@@ -181,7 +192,7 @@ struct Init {
 
 impl Init {
     fn run(mut self, config: &SandboxConfig, socket: UnixStream) -> ! {
-        match self.prepare(config, &socket) {
+        match self.receive_program(config, &socket) {
             Ok(Some((plan, handles))) => self.start_and_reap(&plan, handles, socket),
             // The supervisor dropped this sandbox.
             Ok(None) => {}
@@ -190,11 +201,63 @@ impl Init {
         std::process::exit(0);
     }
 
+    /// Builds the file tree, serves probes, and waits for the plan of a program. `None` if there is nothing more to do.
+    fn receive_program(
+        &mut self,
+        config: &SandboxConfig,
+        socket: &UnixStream,
+    ) -> Result<Option<(Plan, Handles)>, ConfineError> {
+        let Some(root) = self.prepare(config, socket)? else {
+            return Ok(None);
+        };
+        loop {
+            let has_handle = |mount: &Mount| mount.contents.is_none();
+            let (mut plan, mut handles) = match Handles::receive(socket.as_fd(), has_handle) {
+                Ok(received) => received,
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+                Err(error) => return Err(ConfineError::new("receive the plan", error.to_string())),
+            };
+            if !self.has_cgroup {
+                plan.use_filter_without_cgroup();
+            }
+            if plan.is_bare_probe() {
+                if !self.probe(&plan, &handles, socket)? {
+                    return Ok(None);
+                }
+                continue;
+            }
+            let mounts = std::mem::take(&mut handles.mounts);
+            let copies = match self.ids.private {
+                true => mounts,
+                false => root::mount_copies(&plan, &mounts, &self.ids, root.machine())?,
+            };
+            handles.cover = root.add_plan(&plan, copies, &self.ids)?;
+            return Ok(Some((plan, handles)));
+        }
+    }
+
+    /// Confines a process that executes nothing, and waits for its end. Returns whether it ended as it should; if not, this
+    /// process ends too, so that no program uses a sandbox in which something is wrong.
+    fn probe(
+        &mut self,
+        plan: &Plan,
+        handles: &Handles,
+        socket: &UnixStream,
+    ) -> Result<bool, ConfineError> {
+        let process = match sys::fork(0).step("start the probe")? {
+            Fork::Child => self.become_program(plan, handles, socket),
+            Fork::Parent(process) => process,
+        };
+        let ended = sys::wait(process.as_raw_pid(), Wait::Block).step("wait for the probe")?;
+        Ok(ended.is_some_and(|ended| ended.status == 0))
+    }
+
+    /// Builds the file tree. `None` if the supervisor is gone.
     fn prepare(
         &mut self,
         config: &SandboxConfig,
         mut socket: &UnixStream,
-    ) -> Result<Option<(Plan, Handles)>, ConfineError> {
+    ) -> Result<Option<Root>, ConfineError> {
         let die_with_supervisor = || {
             rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
                 .step("set the parent-death signal")
@@ -219,23 +282,7 @@ impl Init {
         }
         rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
             .step("hide the init process")?;
-        let root = Root::create(&config.system, config.network, &self.ids)?;
-        let has_handle = |mount: &Mount| mount.contents.is_none();
-        let (mut plan, mut handles) = match Handles::receive(socket.as_fd(), has_handle) {
-            Ok(received) => received,
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
-            Err(error) => return Err(ConfineError::new("receive the plan", error.to_string())),
-        };
-        if !self.has_cgroup {
-            plan.use_filter_without_cgroup();
-        }
-        let mounts = std::mem::take(&mut handles.mounts);
-        let copies = match self.ids.private {
-            true => mounts,
-            false => root::mount_copies(&plan, &mounts, &self.ids, root.machine())?,
-        };
-        handles.cover = root.add_plan(&plan, copies, &self.ids)?;
-        Ok(Some((plan, handles)))
+        Root::create(&config.system, config.network, &self.ids).map(Some)
     }
 
     /// Starts the program, and reaps orphans until it has ended.
@@ -270,10 +317,11 @@ impl Init {
         }
     }
 
-    fn become_program(self, plan: &Plan, handles: &Handles, socket: &UnixStream) -> ! {
+    fn become_program(&mut self, plan: &Plan, handles: &Handles, socket: &UnixStream) -> ! {
         let error = match root::rules(plan) {
             Ok(rules) => {
-                let (output, supervisor) = (self.output, (&self.reporter, socket.as_fd()));
+                let output = self.output.take();
+                let supervisor = (&self.reporter, socket.as_fd());
                 lockdown::become_program(plan, handles, output, rules, Privileges::None, supervisor)
             }
             Err(error) => error,

@@ -451,6 +451,11 @@ impl<'a> Watch<'a> {
         None
     }
 
+    /// Ends the watch over a probe; the pipe serves the next plan, too.
+    pub(crate) fn into_listener(self) -> Listener {
+        self.listener
+    }
+
     /// Reads the last messages: how the program ended, or why it never started.
     pub(crate) fn final_report(&mut self) -> Result<Option<i32>, ConfineError> {
         self.read_messages();
@@ -496,10 +501,7 @@ impl FromProgram {
     fn receive(from: BorrowedFd<'_>, plan: &Plan) -> Result<Self, ConfineError> {
         let has_calls = plan.script.is_some();
         let has_cover = script::cover(plan).is_some();
-        let in_memory = match plan.backend {
-            Backend::Namespaces => lockdown::TMPFS_COUNT,
-            Backend::Landlock => 0,
-        };
+        let in_memory = lockdown::in_memory(plan).len();
         let all = usize::from(has_calls) + usize::from(has_cover) + in_memory;
         if all == 0 {
             // The program sends nothing.
