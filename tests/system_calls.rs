@@ -1,4 +1,4 @@
-//! How many system calls a warm run makes besides those of its script.
+//! How many system calls a warm run makes besides those of its script, and how often a run of a native script sets up a sandbox.
 //!
 //! The number decides how a host scales, and it grows unnoticed. Not counted: `futex`, because how often threads wake each
 //! other depends on how busy the machine is, and what a guest's thread calls while the guest runs.
@@ -29,7 +29,41 @@ pub(crate) fn tests() -> Vec<Trial> {
         a_warm_run_makes_at_most_25_system_calls_besides_those_of_its_script();
         Ok(())
     });
-    vec![crate::folder::needs(test, "strace")]
+    let sandbox = Trial::test(
+        "a_native_script_runs_in_the_sandbox_that_was_probed",
+        || {
+            a_native_script_runs_in_the_sandbox_that_was_probed();
+            Ok(())
+        },
+    );
+    vec![
+        crate::folder::needs(test, "strace"),
+        crate::folder::needs(sandbox, "strace namespaces"),
+    ]
+}
+
+fn a_native_script_runs_in_the_sandbox_that_was_probed() {
+    let env = TestEnv::new();
+    env.write("skill/SKILL.md", crate::env::SKILL_MD);
+    env.write("skill/scripts/main.sh", "echo hello\n");
+    let mut tracer = env.program("strace");
+    tracer.env("PATH", "/usr/bin:/bin");
+    tracer.args(["-f", "-qq", "-o", "trace", "-e", "trace=clone,execve"]);
+    let binary = env!("CARGO_BIN_EXE_skillrun");
+    let end = env.end_of(tracer.args([binary, "run", "./skill", "main.sh"]));
+    assert_eq!((end.code, end.stdout.as_str()), (0, "hello\n"), "{end:?}");
+    let trace = env.read("trace");
+    let count = |call: &str, word: &str| {
+        let lines = trace.lines();
+        lines
+            .filter(|line| line.contains(call) && line.contains(word))
+            .count()
+    };
+    let counted = (
+        count("execve(", "\"skillrun-supervisor\""),
+        count("clone(", "CLONE_NEWNET"),
+    );
+    assert_eq!(counted, (1, 1), "{trace}");
 }
 
 /// The host of the traced process, in the environment that the current directory is.

@@ -38,6 +38,10 @@ const MAX_LISTED: usize = 20;
 
 /// Runs the script and returns the process's exit code.
 pub(crate) fn run(args: Run) -> Result<u8, Failure> {
+    if is_probably_native(&args) {
+        // A sandbox takes longer than everything else at the start, and can be prepared beside it.
+        skillrun::runtime::expect_native_script();
+    }
     let (found, is_folder) = find::find_or_folder(&args.skills.folders, &args.skill)?;
     agent::warn_about_choice(&found, args.quiet, grants_something(&args));
     if is_folder && grants_something(&args) {
@@ -130,6 +134,15 @@ pub(crate) fn run(args: Run) -> Result<u8, Failure> {
         print_message("hint", &hint);
     }
     Ok(code)
+}
+
+/// Whether the script is probably one that only runs natively, as far as its name says.
+fn is_probably_native(args: &Run) -> bool {
+    let extension = args.script.as_deref().map(Path::new);
+    let extension = extension.and_then(Path::extension);
+    let languages = ["sh", "bash", "rb", "pl"];
+    !matches!(args.runtime, Runtime::Wasm)
+        && extension.is_some_and(|found| languages.iter().any(|known| found == *known))
 }
 
 /// Whether a script may find something in this standard input: a terminal is not passed on, and the null device is empty.

@@ -59,7 +59,39 @@ impl Shared {
     }
 }
 
+/// A probe that was begun before it was known whether its result is needed.
+static EXPECTED: Mutex<Option<Probing>> = Mutex::new(None);
+
+/// A supervisor that probes.
+#[derive(Debug)]
+struct Probing {
+    executable: Executable,
+    supervisor: Supervisor,
+}
+
+impl Probing {
+    fn begin(backend: Backend) -> Result<Self, ConfineError> {
+        let executable = Executable::load()?;
+        let mut supervisor = Supervisor::start(&executable, backend)?;
+        begin_probe(&mut supervisor, backend, Vec::new())?;
+        Ok(Self {
+            executable,
+            supervisor,
+        })
+    }
+}
+
 impl Confinement {
+    /// Begins to probe the strongest backend, without waiting for the result, which the next [`Confinement::find`] uses. For a
+    /// process that knows early that it will probably confine a program. If it does not after all, the supervisor ends
+    /// with the process.
+    pub fn expect() {
+        // Whatever prevents it now, `find` meets and reports.
+        if let Ok(probing) = Probing::begin(Backend::Namespaces) {
+            *EXPECTED.lock().unwrap_or_else(PoisonError::into_inner) = Some(probing);
+        }
+    }
+
     /// Probes the backends, the strongest first, and returns the first that works. A probe starts a
     /// confined process that attempts what must not be possible. A weaker backend is used only if this machine does not offer
     /// the stronger one, not if a probe failed for a reason that may pass.
@@ -96,9 +128,18 @@ impl Confinement {
 
     /// Probes one backend.
     pub fn with(backend: Backend) -> Result<Self, ConfineError> {
-        let executable = Executable::load()?;
-        let mut supervisor = Supervisor::start(&executable, backend)?;
-        let probe = probe(&mut supervisor, backend, Vec::new())?;
+        let expected = match backend {
+            Backend::Namespaces => EXPECTED
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take(),
+            Backend::Landlock => None,
+        };
+        let Probing {
+            executable,
+            mut supervisor,
+        } = expected.map_or_else(|| Probing::begin(backend), Ok)?;
+        let probe = supervisor.receive()?;
         Ok(Self {
             shared: Arc::new(Shared {
                 executable,
@@ -153,7 +194,8 @@ impl Confinement {
             writable: true,
         };
         let mut supervisor = self.shared.take_supervisor()?;
-        probe(&mut supervisor, self.backend(), vec![mount])?;
+        begin_probe(&mut supervisor, self.backend(), vec![mount])?;
+        supervisor.receive()?;
         self.shared.put_spare(supervisor);
         Ok(())
     }
@@ -480,11 +522,11 @@ fn watched(
 
 /// Asks a supervisor to set everything up and attempt what must not be possible; no program is
 /// executed.
-fn probe(
+fn begin_probe(
     supervisor: &mut Supervisor,
     backend: Backend,
     mounts: Vec<Mount>,
-) -> Result<End, ConfineError> {
+) -> Result<(), ConfineError> {
     let open = |path: &Path| {
         let opened = path
             .canonicalize()
@@ -524,8 +566,7 @@ fn probe(
     let (mut plan, handles, _) = plan(backend, job)?;
     plan.arguments.clear();
     let handles: Vec<BorrowedFd<'_>> = handles.iter().map(OwnedFd::as_fd).collect();
-    supervisor.send(&plan, nothing.as_fd(), &handles)?;
-    supervisor.receive()
+    supervisor.send(&plan, nothing.as_fd(), &handles)
 }
 
 #[cfg(test)]
@@ -626,6 +667,23 @@ mod tests {
         let permanent = found_after("Operation not permitted (os error 1)");
         let both = vec![Backend::Namespaces, Backend::Landlock];
         assert_eq!(permanent, (both, Ok(Backend::Landlock)));
+    }
+
+    #[test]
+    fn a_probe_leaves_its_sandbox_to_the_next_plan() {
+        let Probing { mut supervisor, .. } = Probing::begin(Backend::Namespaces).unwrap();
+        if supervisor.receive().is_err() {
+            // There are no namespaces here.
+            return;
+        }
+        let id = supervisor.process.id();
+        // The first process of the sandbox is the supervisor's only child.
+        let init = || std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
+        let first = init();
+        assert_eq!(first.split_whitespace().count(), 1, "{first}");
+        begin_probe(&mut supervisor, Backend::Namespaces, Vec::new()).unwrap();
+        supervisor.receive().unwrap();
+        assert_eq!(init(), first);
     }
 
     #[test]

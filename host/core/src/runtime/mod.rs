@@ -20,7 +20,7 @@ mod stuck;
 pub(crate) mod teardown;
 pub(crate) mod wasm;
 
-pub use self::native::NativeState;
+pub use self::native::{NativeState, expect_native_script};
 pub use self::output::Output;
 pub use self::wasm::{Wall, Workers, serve_if_worker};
 

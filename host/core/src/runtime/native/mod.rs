@@ -99,6 +99,12 @@ impl Probed {
     }
 }
 
+/// Begins to probe how this machine can confine native scripts, without waiting for the result. For a process that will
+/// probably run one and has other things to do first; nothing is decided by this.
+pub fn expect_native_script() {
+    Confinement::expect();
+}
+
 /// What this machine offers to native scripts.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct NativeState {
