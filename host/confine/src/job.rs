@@ -78,7 +78,8 @@ pub enum MountKind {
 /// The private directory of a program.
 #[derive(Debug)]
 pub struct Scratch {
-    /// A directory of the caller, used if the program cannot have its own file system.
+    /// A directory of the caller, used if the program cannot have its own file system. In namespaces nothing uses it, so any
+    /// handle will do.
     pub handle: Handle,
     /// The real path of that directory.
     pub path: PathBuf,

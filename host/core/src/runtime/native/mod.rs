@@ -30,10 +30,13 @@ use crate::runtime::teardown::Teardown;
 use crate::skill::Language;
 use crate::tier::Tier;
 use mounts::MountPlan;
+use rustix::fs::{Mode, OFlags};
 use skillrun_confine::{
     Appeared, Backend, ConfineError, Confinement, End, Fate, Job, NoBackendError, Running, Script,
     Stopped,
 };
+use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -623,10 +626,14 @@ fn job(
         },
     };
     arguments.extend(plan.args.iter().map(Into::into));
-    let handle = scratch.open().map_err(|error| failed(plain(&error)))?;
+    let (handle, path) = match backend {
+        // The program has a file system of its own. A directory would be made on a disk, which takes as long as bash does.
+        Backend::Namespaces => (unused_handle(), Ok(PathBuf::new())),
+        Backend::Landlock => (scratch.open(), scratch.path()),
+    };
     let scratch = skillrun_confine::Scratch {
-        handle,
-        path: scratch.path().map_err(|error| failed(plain(&error)))?,
+        handle: handle.map_err(|error| failed(plain(&error)))?,
+        path: path.map_err(|error| failed(plain(&error)))?,
         at: scratch_path(plan).into(),
         size: plan.limits.scratch,
     };
@@ -654,6 +661,12 @@ fn job(
             open_files: limits.open_files,
         },
     })
+}
+
+/// A handle in place of a scratch directory that nothing uses.
+fn unused_handle() -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    Ok(rustix::fs::open("/dev/null", flags, Mode::empty())?)
 }
 
 /// Turns the end into a status and exit code. What the script could not report itself is added to its
