@@ -50,7 +50,9 @@ impl<'a> MountPlan<'a> {
         protected: &[PathBuf],
         databases: impl Iterator<Item = &'b Path>,
     ) -> Self {
-        let directories = databases.filter_map(|file| {
+        // Protected paths matter only where something can be written, and there are many to resolve.
+        let writes = plan.mounts().any(|mount| mount.writable);
+        let directories = databases.filter(|_| writes).filter_map(|file| {
             let file = crate::walk::real(file);
             file.parent().map(Path::to_owned)
         });
@@ -63,7 +65,10 @@ impl<'a> MountPlan<'a> {
         };
         let inside = directories.iter().filter(is_inside_mount).cloned();
         let protected: Vec<PathBuf> = protected.iter().cloned().chain(inside).collect();
-        let protected = ProtectedPaths::of(plan, &protected);
+        let protected = match writes {
+            true => ProtectedPaths::of(plan, &protected),
+            false => ProtectedPaths::default(),
+        };
         let mut mounts = Self {
             mounts: Vec::new(),
             protected: Vec::new(),
