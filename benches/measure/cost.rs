@@ -3,10 +3,10 @@
 //! The kernel keeps CPU time in steps of a hundredth of a second, so it is measured over blocks of runs. The counters of a
 //! child are added to those of the process that waits for it. Nobody waits for a worker that is replaced, nor for the first
 //! process of a sandbox of bubblewrap, because the process that started it ends first. The kernel gives such a process to this
-//! one, where it stays as a zombie, with its counters, until the benchmark ends.
+//! one. Between blocks of runs, it waits for them: the counters of a single short process would be rounded down to nothing.
 
 use super::{Result, in_turn, ms, times};
-use rustix::process::{getpid, set_child_subreaper};
+use rustix::process::{WaitOptions, getpid, set_child_subreaper, wait};
 use std::fs;
 
 /// How long a tick of the kernel's counters is, in milliseconds: `USER_HZ` is 100 on all common processors.
@@ -71,13 +71,18 @@ pub(crate) fn cost_of<T>(work: impl FnOnce() -> Result<T>) -> Result<(T, Cost)> 
 }
 
 /// The cost of a run of each side, over blocks of runs, in turn; `lengths` has the number of runs in a block of each side.
+/// What a run starts has ended, and been waited for, when the run is over, except for orphans.
 pub(crate) fn in_blocks<T>(
     lengths: &[usize],
     blocks: usize,
     mut run: impl FnMut(usize) -> Result<T>,
 ) -> Result<Vec<Cost>> {
     let all = in_turn(lengths.len(), blocks, |side| {
-        let block = || (0..lengths[side]).try_for_each(|_| run(side).map(drop));
+        let block = || {
+            (0..lengths[side]).try_for_each(|_| run(side).map(drop))?;
+            reap_orphans();
+            Ok(())
+        };
         let ((), cost) = cost_of(block)?;
         Ok(cost)
     })?;
@@ -85,6 +90,11 @@ pub(crate) fn in_blocks<T>(
     let runs = lengths.iter().map(|length| length * blocks);
     let sides = all.into_iter().zip(runs);
     Ok(sides.map(|(costs, runs)| sum(costs).per(runs)).collect())
+}
+
+/// Waits for the processes that were given to this one and have ended.
+fn reap_orphans() {
+    while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
 }
 
 /// The sum of all processes below this one.
