@@ -1,9 +1,10 @@
 //! `wasi:filesystem` as a guest calls it: operations that change nothing are passed on to wasmtime-wasi, all
-//! others are first checked by [`super::files`].
+//! others are first checked by [`super::operations`].
 
 use super::budget::ENTRY;
 use super::file_streams::FileReader;
-use super::files::{Change, Fd, FilesView, Listed, Mount, link_stays_inside, reborrow};
+use super::files::{Fd, FilesView, Listed, Mount, reborrow};
+use super::operations::{Change, link_stays_inside};
 use rustix::fs::{Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;

@@ -25,6 +25,7 @@ mod interpreter;
 mod job;
 mod located;
 mod memory;
+mod operations;
 mod priority;
 mod sandbox;
 mod stdio;
