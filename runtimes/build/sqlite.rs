@@ -48,6 +48,7 @@ pub(crate) fn make(source: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> 
     ));
     inputs = inputs
         .file(&source.join("requirements.txt"))?
+        .file(&source.join("python/extension.h"))?
         .file(&include.join("sqlite3.h"))?;
     for file in &files {
         inputs = inputs.file(file)?;

@@ -4,46 +4,15 @@
  * and the host would have to copy that page back. CPython offers this to extension modules only from 3.15 on, so the
  * count is set here, as 3.14 does it itself for `None` and interned names. Setting the counts in the finished image was
  * rejected: the code would have been specialised for counted objects by then, and goes on counting.
- *
- * The interpreter's headers are not to be had, so the little that is needed of its interface is declared here.
  */
 
-typedef struct {
-    int references;
-    void *type;
-} Object;
+#include "../extension.h"
 
-typedef struct {
-    const char *name;
-    Object *(*function)(Object *, Object *);
-    int flags;
-    const char *doc;
-} Method;
-
-typedef struct {
-    Object object;
-    Object *(*init)(void);
-    int index;
-    Object *copy;
-    const char *name;
-    const char *doc;
-    int state_size;
-    Method *methods;
-    void *slots;
-    void *traverse;
-    void *clear;
-    void *release;
-} Definition;
-
-extern Object *PyModule_Create2(Definition *, int);
 extern int PyList_Size(Object *);
 extern Object *PyList_GetItem(Object *, int);
 extern Object *PyList_New(int);
 extern int PyList_Append(Object *, Object *);
-extern void PyErr_SetString(Object *, const char *);
 extern Object *PyExc_SystemError;
-
-enum { STABLE_INTERFACE = 3, ONE_ARGUMENT = 8 };
 
 /* From `refcount.h` of 3.14, for pointers of 32 bits. The value is far from both ends of the range in which an object counts as
  * immortal, because some instructions count without looking at it. */

@@ -2,55 +2,24 @@
  *
  * CPython's own `_sqlite3` stays as it is: the merged guest calls the functions of this library wherever the
  * interpreter calls one of the same name. Importing the module makes SQLite ready before
- * the snapshot, and tells its version. The interpreter's headers are not to be had, so the little
- * that is needed of its stable interface is declared here.
+ * the snapshot, and tells its version.
  */
 
+#include "../extension.h"
 #include "sqlite3.h"
 #include <time.h>
 #include <unistd.h>
 
-typedef struct {
-    int references;
-    void *type;
-} Object;
-
-typedef struct {
-    const char *name;
-    Object *(*function)(Object *, Object *);
-    int flags;
-    const char *doc;
-} Method;
-
-typedef struct {
-    Object object;
-    Object *(*init)(void);
-    int index;
-    Object *copy;
-    const char *name;
-    const char *doc;
-    int state_size;
-    Method *methods;
-    void *slots;
-    void *traverse;
-    void *clear;
-    void *release;
-} Definition;
-
-extern Object *PyModule_Create2(Definition *, int);
 extern int PyModule_AddStringConstant(Object *, const char *, const char *);
 extern Object *PyObject_CallFunction(Object *, const char *, ...);
 extern int PyArg_ParseTuple(Object *, const char *, ...);
 extern int PyGILState_Ensure(void);
 extern void PyGILState_Release(int);
 extern void PyErr_Clear(void);
-extern void PyErr_SetString(Object *, const char *);
 extern void Py_IncRef(Object *);
 extern void Py_DecRef(Object *);
 extern Object *PyExc_ImportError;
 extern Object _Py_NoneStruct;
-
-enum { STABLE_INTERFACE = 3, NO_ARGUMENTS = 4, ONE_ARGUMENT = 8 };
 
 /* The most that `getentropy` gives at once. */
 enum { ENTROPY_PIECE = 256 };
