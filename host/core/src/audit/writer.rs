@@ -7,7 +7,8 @@
 //!
 //! A caller whose thread may block writes what was handed over itself, if nobody else does at that moment
 //! ([`Receipt::write_now`]). That saves waking the thread of the log and being woken by it, which takes longer than to
-//! write a line.
+//! write a line. If somebody else does, that one writes the line next. The thread is woken only for lines that somebody
+//! waits for: the caller of any other is still on its way to write it.
 //!
 //! Rejected: a mutex around the file, because an async caller would block its thread; and a task of an async runtime,
 //! because there may be none, or one that has stopped.
@@ -44,6 +45,9 @@ const KEEP_OPEN: Duration = Duration::from_secs(1);
 /// Batches that are written before the thread is started only to close the files: the two lines of a run. A host that ran
 /// one script keeps them open until its next line, or its end.
 const WITHOUT_THREAD: u32 = 2;
+/// Batches that a caller writes for itself and for those who came while it wrote. It has a run to get on with, so whatever
+/// comes then is left to the thread.
+const CALLER_BATCHES: u32 = 2;
 
 /// Where lines are written.
 enum Target {
@@ -92,6 +96,8 @@ struct Queue {
     is_open: bool,
     /// Whether a caller writes what it took from the queue.
     is_written: bool,
+    /// Whether a caller left its line to whoever had the target.
+    is_left: bool,
     /// Batches that callers wrote before the thread was started.
     without_thread: u32,
     is_closed: bool,
@@ -394,7 +400,7 @@ impl Queue {
 
     /// Removes everything. It is to be dropped without the lock: that wakes callers.
     fn clear(&mut self) -> VecDeque<Job> {
-        self.bytes = 0;
+        (self.bytes, self.is_left) = (0, false);
         std::mem::take(&mut self.jobs)
     }
 
@@ -403,6 +409,7 @@ impl Queue {
         let count = count.min(self.jobs.len());
         let jobs: Vec<Job> = self.jobs.drain(..count).collect();
         self.bytes -= jobs.iter().map(Job::bytes).sum::<usize>();
+        self.is_left &= self.is_queued();
         jobs
     }
 }
@@ -434,34 +441,49 @@ impl Shared {
         }
     }
 
-    /// Writes what is queued if that is possible without waiting for anybody. The thread writes the rest.
+    /// Writes what is queued if that is possible without waiting for anybody. Somebody else writes the rest.
     fn write_now(self: &Arc<Self>) {
-        let mut target = match self.target.try_lock() {
-            Ok(target) => target,
-            Err(TryLockError::Poisoned(target)) => target.into_inner(),
-            // Whoever has it checks the queue after unlocking it.
-            Err(TryLockError::WouldBlock) => return,
-        };
-        // Somebody else may have written it.
-        let is_queued = {
+        {
             let mut queue = lock(&self.queue);
-            queue.is_written = queue.is_queued();
-            queue.is_written
-        };
-        if is_queued {
-            self.contain_panic(&mut target, |target| {
-                if let Target::File(log) = target {
-                    self.try_write_batch(log);
-                }
-            });
+            // Set before the target is tried: whoever has it looks at this after unlocking it.
+            queue.is_left = queue.is_queued();
         }
-        self.unlock(target, is_queued);
+        for batch in 1..=CALLER_BATCHES {
+            let mut target = match self.target.try_lock() {
+                Ok(target) => target,
+                Err(TryLockError::Poisoned(target)) => target.into_inner(),
+                Err(TryLockError::WouldBlock) => return,
+            };
+            // Somebody else may have written it.
+            let is_queued = {
+                let mut queue = lock(&self.queue);
+                queue.is_written = queue.is_queued();
+                queue.is_written
+            };
+            let mut is_written = false;
+            if is_queued {
+                self.contain_panic(&mut target, |target| {
+                    if let Target::File(log) = target {
+                        is_written = self.try_write_batch(log);
+                    }
+                });
+            }
+            let goes_on = is_written && batch < CALLER_BATCHES;
+            if !self.unlock(target, is_queued, goes_on) {
+                return;
+            }
+        }
     }
 
-    /// Unlocks the target after it was used, or was not. Whoever queued a line and found the target locked relies on the
-    /// thread being woken for that line: the queue is checked after unlocking, so either the line is seen here, or its
-    /// caller finds the target unlocked.
-    fn unlock(self: &Arc<Self>, target: MutexGuard<'_, Target>, was_used: bool) {
+    /// Unlocks the target after it was used, or was not. Whoever found the target locked relies on its line being written:
+    /// the queue is checked after unlocking, so either the line is seen here, or its caller finds the target unlocked.
+    /// Returns whether this caller, which can go on, has to write what was left to it. Otherwise the thread is woken for that.
+    fn unlock(
+        self: &Arc<Self>,
+        target: MutexGuard<'_, Target>,
+        was_used: bool,
+        goes_on: bool,
+    ) -> bool {
         // While this caller has the target, nobody else says that it writes.
         lock(&self.queue).is_written = false;
         drop(target);
@@ -471,10 +493,12 @@ impl Shared {
             queue.without_thread += 1;
             has_to_close = queue.without_thread > WITHOUT_THREAD;
         }
-        if has_to_close || queue.is_queued() {
+        let goes_on = goes_on && queue.is_left;
+        if has_to_close || (queue.is_left && !goes_on) {
             // If it cannot be started, whoever waits has the error.
             let _ = self.wake(queue);
         }
+        goes_on
     }
 
     /// Works on a batch. A panic concerns that batch only.
@@ -684,24 +708,55 @@ mod tests {
     use crate::audit::event::{Event, RunInfo};
 
     #[test]
-    fn a_line_that_was_queued_while_the_target_was_locked_wakes_the_thread() {
-        let writer = Writer::for_sink(Arc::new(|_: &[u8]| Ok(())));
+    fn a_line_that_was_left_to_another_caller_is_written_by_it_or_wakes_the_thread() {
+        for goes_on in [false, true] {
+            let (_folder, path, writer) = of_file();
+            let shared = &writer.shared;
+            wait_as_thread(shared);
+            // Another caller is about to unlock the target.
+            let target = lock(&shared.target);
+            let mut receipt = writer.write(line(), u64::MAX).unwrap();
+            receipt.write_now();
+            assert!(lock(&shared.queue).is_waiting);
+            assert_eq!(shared.unlock(target, false, goes_on), goes_on);
+            {
+                let queue = lock(&shared.queue);
+                assert_eq!((queue.is_waiting, queue.jobs.len()), (goes_on, 1));
+            }
+            if goes_on {
+                shared.write_now();
+                assert!(receipt.result.try_recv().unwrap().is_ok());
+                assert_eq!(lines_in(&path), 1);
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_whose_caller_is_on_its_way_does_not_wake_the_thread() {
+        let (_folder, path, writer) = of_file();
         let shared = &writer.shared;
-        // As if the thread waited. This one stands in for it, so that nothing depends on time.
+        wait_as_thread(shared);
+        let target = lock(&shared.target);
+        let mut on_its_way = writer.write(line(), u64::MAX).unwrap();
+        assert!(!shared.unlock(target, false, true));
+        assert!(lock(&shared.queue).is_waiting);
+        assert_eq!(lock(&shared.queue).jobs.len(), 1);
+        // It finds the target unlocked.
+        on_its_way.write_now();
+        assert!(on_its_way.result.try_recv().unwrap().is_ok());
+        assert_eq!(lines_in(&path), 1);
+        let queue = lock(&shared.queue);
+        assert!(queue.is_waiting && !queue.is_left);
+    }
+
+    /// Makes it look as if the thread waited. This one stands in for it, so that nothing depends on time.
+    fn wait_as_thread(shared: &Shared) {
         *lock(&shared.queue) = Queue {
             thread: Some(thread::current().id()),
             is_waiting: true,
+            is_open: true,
             ..Queue::default()
         };
-        // Another caller found nothing to write, and is about to unlock the target.
-        let target = lock(&shared.target);
-        let fields = Event::refused(RunInfo::default(), "reason").fields();
-        let mut line = writer.write(fields.unwrap(), u64::MAX).unwrap();
-        line.write_now();
-        assert!(lock(&shared.queue).is_waiting);
-        shared.unlock(target, false);
-        let queue = lock(&shared.queue);
-        assert_eq!((queue.is_waiting, queue.jobs.len()), (false, 1));
     }
 
     fn line() -> Fields {
