@@ -166,12 +166,14 @@ impl AuditLog {
     /// Queues a line before it returns; the future returns when the line is written. If it is dropped before that, the
     /// line may be written or not.
     pub(crate) fn write(&self, event: Event<'_>) -> Written {
+        self.prepare(event).queue()
+    }
+
+    /// Renders a line, which takes much longer than to queue it.
+    pub(crate) fn prepare(&self, event: Event<'_>) -> Prepared {
         let fields = self.fields(event);
-        let queued = fields.and_then(|fields| self.writer.write(fields, self.rotate_at));
-        Written {
-            queued: queued.map_err(Some),
-            log: self.clone(),
-        }
+        let log = self.clone();
+        Prepared { fields, log }
     }
 
     /// Like [`AuditLog::write`], for callers that may block.
@@ -208,6 +210,22 @@ impl AuditLog {
     fn failed(&self, source: io::Error) -> Error {
         let path = self.path().unwrap_or(Path::new("-")).to_owned();
         Error::Audit { path, source }
+    }
+}
+
+/// A line that can be queued.
+pub(crate) struct Prepared {
+    fields: io::Result<Fields>,
+    log: AuditLog,
+}
+
+impl Prepared {
+    /// As [`AuditLog::write`] does.
+    pub(crate) fn queue(self) -> Written {
+        let Self { fields, log } = self;
+        let queued = fields.and_then(|fields| log.writer.write(fields, log.rotate_at));
+        let queued = queued.map_err(Some);
+        Written { queued, log }
     }
 }
 

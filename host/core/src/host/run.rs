@@ -3,7 +3,7 @@
 use super::observer::{Abandoned, Observer};
 use super::tasks::blocking;
 use super::{Inner, run_info};
-use crate::audit::{Event, Written};
+use crate::audit::{Event, Prepared, Written};
 use crate::decision::Permit;
 use crate::descriptors::{self, Reservation};
 use crate::error::{Error, RunError};
@@ -82,12 +82,13 @@ impl Inner {
         {
             return Err(self.refuse_run(plan, refusal).await);
         }
+        let started = Event::started(run_info(plan), plan.approver.as_ref());
+        let (started, run_id) = (self.audit.prepare(started), plan.run_id.clone());
         let started = {
             // `abort_runs` sees the run once its first line is queued, so `aborted` comes after it.
             let mut running = self.running();
-            running.insert(plan.run_id.clone(), Arc::clone(&permit));
-            self.audit
-                .write(Event::started(run_info(plan), plan.approver.as_ref()))
+            running.insert(run_id, Arc::clone(&permit));
+            started.queue()
         };
         // From here on: if the future is dropped while `started` is written, that line is followed by `aborted`.
         let _running = Running {
@@ -113,10 +114,9 @@ impl Inner {
             Err(error) => {
                 // Without the line `started`, nothing has begun.
                 let is_unrecorded = matches!(error, RunError::Host(Error::Audit { .. }));
-                let aborted = self.end(plan, || {
-                    let aborted = Event::aborted(run_info(plan));
-                    (!is_unrecorded).then(|| self.audit.write(aborted))
-                });
+                let aborted = Event::aborted(run_info(plan));
+                let aborted = (!is_unrecorded).then(|| self.audit.prepare(aborted));
+                let aborted = self.end(plan, || aborted.map(Prepared::queue));
                 if let Some(written) = aborted.flatten() {
                     // The first error is the one that matters.
                     let _ = written.await;
@@ -310,20 +310,23 @@ impl Inner {
         let outcome = outcome(plan, ended, stdout.close(), stderr.close());
         // A script that has ended by itself is not aborted.
         let is_aborted = outcome.status == Status::Cancelled && abandoned.get().is_some();
-        let written = self.end(plan, || {
-            self.audit.write(match is_aborted {
-                true => Event::aborted(run_info(plan)),
-                false => Event::finished(run_info(plan), &outcome),
-            })
+        let last = self.audit.prepare(match is_aborted {
+            true => Event::aborted(run_info(plan)),
+            false => Event::finished(run_info(plan), &outcome),
         });
+        let written = self.end(plan, || last.queue());
         Finished { outcome, written }
     }
 
     /// Marks a run as ended and queues its last line with `record`; `None` if its end is already recorded.
     fn end<T>(&self, plan: &Plan, record: impl FnOnce() -> T) -> Option<T> {
         // `abort_runs` finds the run either here or in the queue: it must not flush the log before the line is queued.
+        // All runs of the host use this lock, so nothing else happens under it.
         let mut running = self.running();
-        running.remove(plan.run_id()).map(|_| record())
+        let ended = running.remove(plan.run_id());
+        let recorded = ended.is_some().then(record);
+        drop(running);
+        recorded
     }
 
     pub(super) fn abort_runs(&self) {
