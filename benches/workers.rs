@@ -1,15 +1,18 @@
 //! A fresh sandbox for each run: in this process, in worker processes, and in the nearest peer, pyeryx. The time to the
-//! result, and what callers reach if each run begins when everything of the one before it is freed.
+//! result, and what callers reach if each run begins when everything of the one before it is freed. At the end, what it
+//! costs if the policy wants a fresh worker for each run.
 
 mod measure;
 
 use measure::env::BenchEnv;
 use measure::eryx::Eryx;
-use measure::runs::{Reached, once, runtime, window};
+use measure::runs::{Reached, once, once_under, runtime, window, window_under};
 use measure::{Result, Samples, Table, begin, in_turn, ms, rounds, times};
 use skillrun::runtime::Workers;
-use skillrun::{Host, Skill};
+use skillrun::{Host, Policy, Skill};
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 const SCRIPTS: [&str; 3] = ["hello.py", "imports.py", "hello.js"];
 const ROUNDS: usize = 200;
@@ -18,6 +21,12 @@ const ROUNDS_OF_IMPORTS: usize = 50;
 /// How many windows each load is run for, in turn.
 const WINDOWS: usize = 20;
 const CALLERS: [usize; 2] = [1, 2];
+/// Who may use a worker after a run: the policies that are compared.
+const MODES: [&str; 2] = ["per-tenant", "per-run"];
+/// The script for that.
+const SHORT: &str = "hello.py";
+/// Long enough for a worker to be ready again.
+const PAUSE: Duration = Duration::from_millis(50);
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Side {
@@ -79,6 +88,7 @@ fn main() -> Result<()> {
         bench.results(script, &sides, &mut eryx)?;
         bench.throughput(script, &sides, &mut eryx)?;
     }
+    bench.modes()?;
     println!(
         "again and again: a run begins when everything of the one before it is freed, because a host has as many slots, and so as"
     );
@@ -202,6 +212,49 @@ impl Bench {
                 against(&|peer| own.cost.cpu_of(&peer.cost)),
                 ms(own.took.p50()),
                 ms(own.took.p95()),
+                cpu,
+                faults,
+            ]);
+        }
+        table.print();
+        println!();
+        Ok(())
+    }
+    /// The policy's `workers`: a worker that is used again, and one for each run.
+    fn modes(&self) -> Result<()> {
+        let runtime = runtime()?;
+        let policy = |mode| Policy::parse(&format!("workers = \"{mode}\"\n"), Path::new("/"));
+        let policies = [policy(MODES[0])?, policy(MODES[1])?];
+        let took = in_turn(MODES.len(), rounds(ROUNDS), |mode| {
+            std::thread::sleep(PAUSE);
+            let (policy, host) = (&policies[mode], &self.hosts[0].workers);
+            runtime.block_on(once_under(policy, host, &self.skill, SHORT))
+        })?;
+        let took: Vec<Samples> = took.into_iter().map(Samples::new).collect();
+        let windows = in_turn(MODES.len() * CALLERS.len(), rounds(WINDOWS), |load| {
+            let (mode, index) = (load / CALLERS.len(), load % CALLERS.len());
+            let (policy, host) = (&policies[mode], &self.hosts[index].workers);
+            window_under(policy, host, &self.skill, SHORT, CALLERS[index])
+        })?;
+        let reached: Vec<Reached> = windows.into_iter().map(Reached::new).collect();
+        let head = format!("{SHORT} in workers");
+        let mut table = Table::new([
+            &head,
+            "p50 after a pause",
+            "p95",
+            "runs/s, one caller",
+            "two callers",
+            "CPU",
+            "faults",
+        ]);
+        for ((mode, took), reached) in MODES.iter().zip(&took).zip(reached.chunks(CALLERS.len())) {
+            let [cpu, faults] = reached[0].cost.cells();
+            table.row([
+                (*mode).to_owned(),
+                ms(took.p50()),
+                ms(took.p95()),
+                format!("{:.0}", reached[0].rate),
+                format!("{:.0}", reached[1].rate),
                 cpu,
                 faults,
             ]);

@@ -3,7 +3,7 @@
 use super::cost::{Cost, cost_of};
 use super::env;
 use super::{Result, Samples};
-use skillrun::{Host, Live, Request, Skill};
+use skillrun::{Host, Live, Policy, Request, Skill};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -18,8 +18,19 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
 
 /// The time of one run in milliseconds.
 pub(crate) async fn once(host: &Host, skill: &Arc<Skill>, script: &str) -> Result<f64> {
+    once_under(&Policy::default(), host, skill, script).await
+}
+
+/// The same under a policy.
+pub(crate) async fn once_under(
+    policy: &Policy,
+    host: &Host,
+    skill: &Arc<Skill>,
+    script: &str,
+) -> Result<f64> {
     let began = Instant::now();
-    let outcome = env::run(host, Request::typed(skill, script), Live::default()).await?;
+    let request = Request::typed(skill, script);
+    let outcome = env::run_under(policy, host, request, Live::default()).await?;
     let took = began.elapsed().as_secs_f64() * 1e3;
     if outcome.success {
         Ok(took)
@@ -44,12 +55,23 @@ pub(crate) fn window(
     script: &str,
     callers: usize,
 ) -> Result<Window> {
+    window_under(&Policy::default(), host, skill, script, callers)
+}
+
+/// The same under a policy.
+pub(crate) fn window_under(
+    policy: &Policy,
+    host: &Host,
+    skill: &Arc<Skill>,
+    script: &str,
+    callers: usize,
+) -> Result<Window> {
     let began = Instant::now();
     let caller = || {
         let runtime = runtime()?;
         let mut took = Vec::new();
         while took.is_empty() || began.elapsed() < WINDOW {
-            took.push(runtime.block_on(once(host, skill, script))?);
+            took.push(runtime.block_on(once_under(policy, host, skill, script))?);
         }
         Result::Ok(took)
     };
