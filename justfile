@@ -42,6 +42,10 @@ check:
 ci:
     .ci/run
 
+# Kill worker processes at random under load for this many seconds, and fail if a run is lost, doubled or hangs
+kill-workers seconds="60":
+    KILL_WORKERS_SECONDS={{ seconds }} cargo test --release --test outside -- --exact workers_that_are_killed_at_random_lose_and_double_no_run
+
 # Fuzz one target of tests/fuzz/targets
 fuzz target seconds="600":
     tests/fuzz/run {{ target }} {{ seconds }}

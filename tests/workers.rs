@@ -7,13 +7,14 @@ use libtest_mimic::Trial;
 use rustix::process::{Pid, Signal, kill_process};
 use skillrun::running::{Run, RunEvent};
 use skillrun::runtime::Workers;
-use skillrun::{Decision, Host, Limits, Outcome, Policy, Request, Status};
+use skillrun::{Decision, Host, Limits, Outcome, Policy, Request, RunError, Status};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use tokio::task::JoinSet;
 
 tests! {
     the_outcome_names_the_walls_around_the_worker,
@@ -375,13 +376,67 @@ fn a_worker_that_is_killed_ends_its_own_run_only() {
     );
 }
 
-/// Every run ends once, with its own output or as trapped, however its worker is killed.
+/// Set to a number of seconds, `workers_that_are_killed_at_random_lose_and_double_no_run` goes on for that long, and says how
+/// the runs ended. `just kill-workers` sets it.
+const KILL_SECONDS: &str = "KILL_WORKERS_SECONDS";
+/// In the long form, a run that takes longer hangs: its script takes a millisecond, and is stopped after 30 seconds.
+const HANGS: Duration = Duration::from_secs(120);
+
+/// How the runs ended whose workers were killed at random.
+#[derive(Default)]
+struct Ends {
+    /// By their number.
+    exited: BTreeSet<usize>,
+    trapped: BTreeSet<usize>,
+    /// Never given to a worker.
+    refused: BTreeSet<usize>,
+}
+
+impl Ends {
+    fn count(&self) -> usize {
+        self.exited.len() + self.trapped.len() + self.refused.len()
+    }
+
+    fn note(&mut self, number: usize, result: Result<Outcome, RunError>) {
+        let of_this_kind = match result {
+            Ok(outcome) if outcome.status == Status::Exited => {
+                assert_eq!(outcome.stdout, format!("{}\n", 199_990_000 + number));
+                assert_eq!((outcome.stderr.as_str(), outcome.exit_code), ("", 0));
+                &mut self.exited
+            }
+            Ok(outcome) => {
+                assert_eq!(outcome.status, Status::Trapped, "{}", outcome.stderr);
+                &mut self.trapped
+            }
+            // Its worker was killed before it had the job.
+            Err(error) => {
+                let error = error.to_string();
+                // One that serves one run is given its job while it is still new.
+                let is_new = !has_namespaces() && error.contains("cannot send a job to a worker");
+                assert!(is_new || error.contains("cannot start a worker"), "{error}");
+                &mut self.refused
+            }
+        };
+        assert!(of_this_kind.insert(number));
+    }
+}
+
+/// Every run ends once, with its own output or as trapped, however its worker is killed. A file for each run shows that no
+/// script ran twice: it can be created once.
 fn workers_that_are_killed_at_random_lose_and_double_no_run() {
-    const RUNS: usize = 120;
+    const CALLERS: usize = 120;
     let walled = Walled::with_slots(
-        "import sys\nnumber = int(sys.argv[1])\nprint(sum(range(20000)) + number)\n",
+        "import sys\nnumber = int(sys.argv[1])\nopen(f'{number}', 'x').close()\n\
+         print(sum(range(20000)) + number)\n",
         Some(4),
     );
+    let seconds = std::env::var(KILL_SECONDS).map(|text| text.parse().unwrap());
+    let began = Instant::now();
+    let goes_on = || {
+        seconds
+            .as_ref()
+            .is_ok_and(|seconds| began.elapsed().as_secs() < *seconds)
+    };
     let is_done = AtomicBool::new(false);
     /// Ends the killer even if the test fails.
     struct Done<'a>(&'a AtomicBool);
@@ -390,6 +445,7 @@ fn workers_that_are_killed_at_random_lose_and_double_no_run() {
             self.0.store(true, Ordering::Relaxed);
         }
     }
+    let mut ends = Ends::default();
     let killed = std::thread::scope(|scope| {
         let killer = scope.spawn(|| {
             let mut killed = 0;
@@ -406,56 +462,76 @@ fn workers_that_are_killed_at_random_lose_and_double_no_run() {
             killed
         });
         let done = Done(&is_done);
-        block_on(async {
-            let mut tasks = Vec::new();
-            for number in 0..RUNS {
-                let request = Request {
-                    args: vec![number.to_string()],
-                    workspace: None,
-                    ..walled.request()
+        let start = |tasks: &mut JoinSet<_>, number: usize| {
+            let request = Request {
+                args: vec![number.to_string()],
+                ..walled.request()
+            };
+            let permit = permitted(&walled.host, &Policy::default(), request);
+            let (host, is_long) = (walled.host.clone(), seconds.is_ok());
+            tasks.spawn(async move {
+                let run = host.run(permit);
+                let result = match is_long {
+                    true => tokio::time::timeout(HANGS, run).await,
+                    false => Ok(run.await),
                 };
-                let permit = permitted(&walled.host, &Policy::default(), request);
-                let host = walled.host.clone();
-                tasks.push((number, tokio::spawn(async move { host.run(permit).await })));
+                (
+                    number,
+                    result.unwrap_or_else(|_| panic!("run {number} hangs")),
+                )
+            });
+        };
+        block_on(async {
+            let mut tasks = JoinSet::new();
+            for number in 0..CALLERS {
+                start(&mut tasks, number);
             }
-            for (number, task) in tasks {
-                match task.await.unwrap() {
-                    Ok(outcome) => match outcome.status {
-                        Status::Exited => {
-                            assert_eq!(outcome.stdout, format!("{}\n", 199_990_000 + number))
-                        }
-                        other => assert_eq!(other, Status::Trapped),
-                    },
-                    // Its worker was killed before it had the job.
-                    Err(error) => {
-                        let error = error.to_string();
-                        // One that serves one run is given its job while it is still new.
-                        let is_new =
-                            !has_namespaces() && error.contains("cannot send a job to a worker");
-                        assert!(is_new || error.contains("cannot start a worker"), "{error}");
-                    }
+            let mut next = CALLERS;
+            while let Some(ended) = tasks.join_next().await {
+                let (number, result) = ended.unwrap();
+                ends.note(number, result);
+                if goes_on() {
+                    start(&mut tasks, next);
+                    next += 1;
                 }
             }
+            assert_eq!(ends.count(), next);
         });
         drop(done);
         killer.join().unwrap()
     });
+    if seconds.is_ok() {
+        println!(
+            "{} runs in {:.0} s, SIGKILL sent {killed} times: {} runs exited, {} were trapped, {} got no worker",
+            ends.count(),
+            began.elapsed().as_secs_f64(),
+            ends.exited.len(),
+            ends.trapped.len(),
+            ends.refused.len(),
+        );
+    }
     assert!(killed > 0);
+    // A script whose worker was killed may have run, or not.
+    let ran: BTreeSet<usize> = fs::read_dir(walled.env.path("workspace"))
+        .unwrap()
+        .filter_map(|entry| entry.unwrap().file_name().to_str().unwrap().parse().ok())
+        .collect();
+    assert!(ran.is_superset(&ends.exited));
+    assert!(ran.is_disjoint(&ends.refused));
     // Without the killer, it is soon as before: a worker that was killed last may still look alive.
-    let mut more = 0;
+    let mut number = ends.count();
     loop {
         let request = Request {
-            args: vec!["1".into()],
-            workspace: None,
+            args: vec![number.to_string()],
             ..walled.request()
         };
-        let outcome = block_on(walled.run(request));
-        more += 1;
-        if outcome.status == Status::Exited {
-            assert_eq!(outcome.stdout, "199990001\n");
+        let policy = Policy::default();
+        let permit = permitted(&walled.host, &policy, request);
+        ends.note(number, block_on(walled.host.run(permit)));
+        number += 1;
+        if ends.exited.contains(&(number - 1)) {
             break;
         }
-        assert_eq!(outcome.status, Status::Trapped);
     }
     // Each run that started has one end.
     let lines = walled.env.audit();
@@ -469,7 +545,7 @@ fn workers_that_are_killed_at_random_lose_and_double_no_run() {
         ids
     };
     assert_eq!(ids(&["started"]), ids(&["finished", "aborted"]));
-    assert_eq!(ids(&["started"]).len(), RUNS + more);
+    assert_eq!(ids(&["started"]).len(), ends.count());
 }
 
 /// A worker waits for the next run of its tenant. So after one run of each tenant, there is one for each, and a spare one.
