@@ -2,9 +2,13 @@
 //! `decisions.txt` has one line for each.
 
 use crate::env::{SKILL_MD, TestEnv};
-use crate::library::{host, skill};
+use crate::library::{block_on, host, permitted, settings, skill};
+use skillrun::runtime::Workers;
 use skillrun::skill::Library;
-use skillrun::{Check, Decision, Grant, Limits, Policy, Request, RequestedBy, Skill, Tier};
+use skillrun::{
+    Approvals, Check, Decision, Grant, Host, Limits, Policy, Request, RequestedBy, Settings, Skill,
+    Tier,
+};
 use std::fmt::Write as _;
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -32,6 +36,8 @@ const TOOLS: [(&str, &str); 4] = [
 ];
 const NATIVE: [&str; 3] = ["refuse", "confined", "namespaces"];
 const APPROVAL: [&str; 3] = ["never", "first-run", "always"];
+/// Who may use a worker after a run. Only the first one decides about a run, and only where guests share the host's process.
+const WORKERS: [&str; 3] = ["per-run", "per-tenant", "shared"];
 /// What the policy grants in addition.
 const ALLOW: [(&str, &str); 2] = [
     ("nothing", ""),
@@ -43,10 +49,16 @@ const ALLOW: [(&str, &str); 2] = [
 /// What is requested in addition.
 const WANTS: [(&str, &[&str]); 2] = [("-", &[]), ("env:X", &["X"])];
 
+/// The last two columns are the decisions about the requests of a person and of an agent, whatever the policy says about
+/// `workers`; the two before them are those under `workers = "per-run"` in a process that has run another script.
 fn every_combination_of_policy_tools_approval_and_isolation_is_decided_as_the_table_says() {
     let mut table = String::from(
-        "script         tools        native      approval   grants   wants  person       agent\n",
+        "script         tools        native      approval   grants   wants  person alone agent alone   person       agent\n",
     );
+    // As `workers = "per-run"` demands, a process runs only one script then, and this one has run another.
+    let used = TestEnv::with_script("");
+    let (own, first) = (host(&used), Request::typed(&skill(&used), "main.py"));
+    block_on(own.run(permitted(&own, &Policy::default(), first))).unwrap();
     for (tools, field) in TOOLS {
         let env = TestEnv::new();
         let matter = format!("---\nname: skill\ndescription: A skill.\n{field}---\n");
@@ -54,34 +66,53 @@ fn every_combination_of_policy_tools_approval_and_isolation_is_decided_as_the_ta
         for name in ["a.py", "a.sh", "a.rb"] {
             env.write(&format!("skill/scripts/{name}"), "");
         }
-        let (host, skill) = (host(&env), skill(&env));
+        let skill = skill(&env);
+        let host_with = |workers| {
+            let approvals = Approvals::memory();
+            Host::new(Settings {
+                approvals,
+                ..settings(&env, None, workers)
+            })
+        };
+        let host = host_with(Workers::InProcess);
+        let in_workers = host_with(Workers::Processes(env!("CARGO_BIN_EXE_skillrun").into()));
         for (kind, script, tier) in SCRIPTS {
             for native in NATIVE {
                 for approval in APPROVAL {
                     for (allowed, allow) in ALLOW {
                         for (wants, env) in WANTS {
-                            let text = format!(
-                                "native = \"{native}\"\napproval = \"{approval}\"\n{allow}"
-                            );
-                            let policy = Policy::parse(&text, Path::new("/")).unwrap();
-                            let decide = |requested_by| {
-                                let env = env.iter().map(|name| ((*name).into(), String::new()));
-                                let request = Request {
-                                    tier,
-                                    requested_by,
-                                    env: env.collect(),
-                                    ..match kind {
-                                        "command" => Request::command(script),
-                                        _ => Request::new(&skill, script),
-                                    }
-                                };
-                                word(&host, host.blocking().decide(&policy, request).unwrap())
+                            let decide = |host: &Host, workers: &str| {
+                                let text = format!(
+                                    "native = \"{native}\"\napproval = \"{approval}\"\n{workers}{allow}"
+                                );
+                                let policy = Policy::parse(&text, Path::new("/")).unwrap();
+                                [RequestedBy::Person, RequestedBy::Agent].map(|requested_by| {
+                                    let env =
+                                        env.iter().map(|name| ((*name).into(), String::new()));
+                                    let request = Request {
+                                        tier,
+                                        requested_by,
+                                        env: env.collect(),
+                                        ..match kind {
+                                            "command" => Request::command(script),
+                                            _ => Request::new(&skill, script),
+                                        }
+                                    };
+                                    word(host, host.blocking().decide(&policy, request).unwrap())
+                                })
                             };
-                            let (person, agent) =
-                                (decide(RequestedBy::Person), decide(RequestedBy::Agent));
+                            let [person, agent] = decide(&host, "");
+                            let [alone, others @ ..] = WORKERS.map(|mode| {
+                                let workers = format!("workers = \"{mode}\"\n");
+                                [decide(&host, &workers), decide(&in_workers, &workers)]
+                            });
+                            let expected = [person, agent];
+                            assert_eq!(others, [[expected; 2]; 2]);
+                            assert_eq!(alone[1], expected);
+                            let [[alone_person, alone_agent], _] = alone;
                             let _ = writeln!(
                                 table,
-                                "{kind:<14} {tools:<12} {native:<11} {approval:<10} {allowed:<8} {wants:<6} {person:<12} {agent}"
+                                "{kind:<14} {tools:<12} {native:<11} {approval:<10} {allowed:<8} {wants:<6} {alone_person:<12} {alone_agent:<13} {person:<12} {agent}"
                             );
                         }
                     }
@@ -238,7 +269,7 @@ fn r9s_the_fields_of_a_script_policy_mean_what_the_documentation_says() {
     }
 }
 
-fn word(host: &skillrun::Host, decision: Decision) -> &'static str {
+fn word(host: &Host, decision: Decision) -> &'static str {
     match decision {
         Decision::Permitted(_) => "runs",
         Decision::Pending(question) => {
