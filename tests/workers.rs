@@ -31,6 +31,7 @@ tests! {
     a_hostile_worker_harms_its_own_run_only,
     output_of_a_worker_that_is_not_confined_yet_is_not_accepted,
     files_in_a_workspace_belong_to_its_owner_after_a_run,
+    a_worker_that_does_not_stop_writing_is_ended_before_its_files_are_given_back,
     a_job_that_a_worker_does_not_read_ends_at_its_time_limit,
     a_protected_path_that_is_not_utf8_does_not_keep_a_worker_from_running,
 }
@@ -742,6 +743,12 @@ while True:
         while MODE == 'waits' and not os.path.exists(os.path.join(os.path.dirname(sys.argv[0]), 'go')): time.sleep(0.001)
         host.sendall(end())
         continue
+    if MODE == 'writes on':
+        # As its private user, until it is killed.
+        host.sendall(out + end())
+        for number in range(10**9):
+            made = os.path.join(os.path.dirname(sys.argv[0]), 'workspace', str(number))
+            os.close(os.open(made, os.O_CREAT)); os.chown(made, 0x78000000, -1)
     if MODE == 'half-closed':
         host.sendall(out); host.shutdown(socket.SHUT_WR); time.sleep(600)
     host.sendall(out + {
@@ -823,6 +830,21 @@ fn output_of_a_worker_that_is_not_confined_yet_is_not_accepted() {
     };
     assert_eq!(outcome.status, status, "{}", outcome.stderr);
     assert_eq!(outcome.isolation.layers[3..], *layers);
+}
+
+/// Giving files back takes as long as there are new ones.
+fn a_worker_that_does_not_stop_writing_is_ended_before_its_files_are_given_back() {
+    use std::os::unix::fs::MetadataExt as _;
+    // Only without namespaces is a worker of root another user.
+    if has_namespaces() || !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let walled = hostile("writes on");
+    let outcome = block_on(walled.run(walled.request()));
+    assert_eq!(outcome.status, Status::Exited, "{}", outcome.stderr);
+    let made = fs::read_dir(walled.env.path("workspace")).unwrap();
+    let kept = made.filter(|entry| entry.as_ref().unwrap().metadata().unwrap().uid() != 0);
+    assert_eq!(kept.count(), 0);
 }
 
 /// Neither sending the job nor stopping it blocks anything.

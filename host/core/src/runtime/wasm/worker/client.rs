@@ -193,6 +193,14 @@ impl Worker {
             && poll(&mut socket, Some(&now)) == Ok(0)
     }
 
+    /// Kills it, and waits until it has exited.
+    pub(super) fn end(&self) {
+        self.control.kill();
+        let mut process = [PollFd::new(&self.control.process, PollFlags::IN)];
+        let timeout = Timespec::try_from(END_TIMEOUT).ok();
+        let _ = poll(&mut process, timeout.as_ref());
+    }
+
     /// Why it ended. It has closed its end of the socket, but that does not mean that it has exited: if it does not soon, it
     /// is killed.
     pub(super) fn why_it_ended(&mut self) -> String {

@@ -102,11 +102,13 @@ impl Pool {
             false => plain_mounts(&job, mounts),
         };
         let mut handles = passed.map_err(|error| failed("pass a directory to", error))?;
+        // Without namespaces, a worker of root is another user and owns what it creates.
+        let is_private = !has_namespaces && rustix::process::geteuid().is_root();
         let written: Vec<Arc<OwnedFd>> = job
             .mounts
             .iter()
             .zip(&handles)
-            .filter(|(mount, _)| mount.writable && !has_namespaces)
+            .filter(|(mount, _)| mount.writable && is_private)
             .map(|(_, handle)| Arc::clone(handle))
             .collect();
         let stdin = run.stdin.take().filter(|_| job.input.is_empty());
@@ -171,6 +173,15 @@ impl Pool {
         // follows takes as long as the workspace is large, and does not count as its time.
         run.monitor.set_remote(None);
         run.returned.end();
+        let why_lost = match last {
+            Last::Lost(None) => worker.why_it_ended(),
+            _ => String::new(),
+        };
+        if !written.is_empty() {
+            // It serves no other run. One that is not what it was started as could go on creating files where they are given
+            // back, faster than that is done.
+            worker.end();
+        }
         for handle in written {
             // What stays with the private user is no more than a file that its owner cannot use, so the run has not failed.
             let _ = wall::give_back(handle.as_fd());
@@ -195,7 +206,7 @@ impl Pool {
                 let why = format!("the worker process was ended: {}", plain(&error));
                 (lost(&why, time), false)
             }
-            Last::Lost(None) => (lost(&worker.why_it_ended(), time), false),
+            Last::Lost(None) => (lost(&why_lost, time), false),
         };
         let layers = worker.layers.clone();
         match is_reusable && worker.is_usable() {
