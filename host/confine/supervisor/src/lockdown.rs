@@ -240,7 +240,9 @@ fn limit_resources(plan: &Plan) -> Result<(), ConfineError> {
     let init = u64::from(plan.backend == Backend::Namespaces);
     let processes = u64::from(limits.processes) + init;
     let all = [
-        (Resource::Core, 0),
+        // With a limit of 0 the kernel would still start the program that the machine has for core dumps (`core_pattern`), as
+        // root and outside, and pass it the memory of each process that crashes.
+        (Resource::Core, 1),
         (Resource::Memlock, 0),
         (Resource::Msgqueue, 0),
         // No priority over other processes.
