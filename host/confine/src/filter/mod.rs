@@ -460,6 +460,70 @@ mod tests {
     }
 
     #[test]
+    fn internet_sockets_have_the_usual_protocols_only() {
+        use program::tests::{call, run};
+        let number = u32::try_from(libc::SYS_socket).unwrap_or(u32::MAX);
+        for memory in [Memory::InCgroup, Memory::InProcesses] {
+            let answers = answers(Backend::Namespaces, Network::Granted, memory);
+            let program = compile(&answers, libc::ENOSYS);
+            let answer = |family: i32, protocol: i32| {
+                let [family, protocol] = [family, protocol].map(i32::cast_unsigned);
+                let arguments = [family.into(), 1, protocol.into(), 0, 0, 0];
+                run(&program, &call(number, arguments))
+            };
+            let error = |errno: i32| libc::SECCOMP_RET_ERRNO | errno.cast_unsigned();
+            for family in [libc::AF_INET, libc::AF_INET6] {
+                for protocol in [0, libc::IPPROTO_TCP, libc::IPPROTO_UDP, libc::IPPROTO_ICMP] {
+                    assert_eq!(answer(family, protocol), libc::SECCOMP_RET_ALLOW);
+                }
+                for protocol in [libc::IPPROTO_SCTP, libc::IPPROTO_MPTCP, 256, -1] {
+                    assert_eq!(answer(family, protocol), error(libc::EPROTONOSUPPORT));
+                }
+            }
+            assert_eq!(answer(libc::AF_NETLINK, 0), libc::SECCOMP_RET_ALLOW);
+            assert_eq!(answer(libc::AF_UNIX, 0), error(libc::EPERM));
+            assert_eq!(answer(libc::AF_PACKET, 768), error(libc::EPERM));
+        }
+    }
+
+    #[test]
+    fn an_open_file_takes_only_the_commands_that_programs_use() {
+        use program::tests::{call, run};
+        for (backend, network, memory) in kinds() {
+            let program = compile(&answers(backend, network, memory), libc::ENOSYS);
+            let number = u32::try_from(libc::SYS_fcntl).unwrap_or(u32::MAX);
+            let answer = |command: u64| run(&program, &call(number, [3, command, 1, 0, 0, 0]));
+            let error = |errno: i32| libc::SECCOMP_RET_ERRNO | errno.cast_unsigned();
+            let common = [
+                libc::F_DUPFD,
+                libc::F_SETFD,
+                libc::F_SETFL,
+                libc::F_SETLKW,
+                libc::F_SETOWN,
+                libc::F_DUPFD_CLOEXEC,
+                libc::F_GETPIPE_SZ,
+            ];
+            for command in common {
+                let command = u64::from(command.cast_unsigned());
+                assert_eq!(answer(command), libc::SECCOMP_RET_ALLOW, "{command}");
+            }
+            // F_OFD_SETLK, F_NOTIFY, F_GETDELEG, F_SETDELEG, and what does not exist yet.
+            for command in [37, 1026, 1029, 1039, 1040, 1041, 1 << 16] {
+                assert_eq!(answer(command), error(libc::EINVAL), "{command}");
+            }
+            // The kernel uses the lower half.
+            assert_eq!(answer(1026 | 1 << 32), error(libc::EINVAL));
+            let lease = u64::from(libc::F_SETLEASE.cast_unsigned());
+            assert_eq!(answer(lease), error(libc::EPERM));
+            let pipe = match memory {
+                Memory::InCgroup => libc::SECCOMP_RET_ALLOW,
+                Memory::InProcesses => error(libc::EPERM),
+            };
+            assert_eq!(answer(u64::from(libc::F_SETPIPE_SZ.cast_unsigned())), pipe);
+        }
+    }
+
+    #[test]
     fn a_call_that_was_stopped_ends_with_eintr() {
         use program::tests::{call, run};
         for (backend, network, memory) in kinds() {

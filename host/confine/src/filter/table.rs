@@ -44,15 +44,56 @@ const SETID_BITS: u32 = libc::S_ISUID | libc::S_ISGID;
 const ANONYMOUS: u32 = libc::MAP_ANONYMOUS as u32;
 const SHARED: u32 = libc::MAP_SHARED as u32;
 
-/// Locks of open files instead of processes (F_OFD_GETLK, F_OFD_SETLK and F_OFD_SETLKW). `/proc/locks` names no owner for them,
-/// so they could not be counted. EINVAL is what kernels before 3.15 return, and programs then use locks of processes.
-const OWNERLESS_LOCKS: &[(&[Test], i32)] = &[(
-    // The numbers are 36 to 38. No other command has both bits of the first.
-    &[Test(
-        1,
-        Is::Exactly(libc::F_OFD_GETLK as u32, libc::F_OFD_GETLK as u32),
-    )],
-    libc::EINVAL,
+/// Commands of `fcntl` with an error of their own.
+///
+/// Locks of open files instead of processes (F_OFD_GETLK, F_OFD_SETLK and F_OFD_SETLKW) outlive the process that takes them, and
+/// nothing shows whose they are, so they could not be counted. EINVAL is what kernels before 3.15 return, and programs then use
+/// locks of processes.
+const REFUSED_COMMANDS: &[(&[Test], i32)] = &[
+    (
+        // The numbers are 36 to 38. No other command has both bits of the first.
+        &[Test(
+            1,
+            Is::Exactly(libc::F_OFD_GETLK as u32, libc::F_OFD_GETLK as u32),
+        )],
+        libc::EINVAL,
+    ),
+    (&[Test(1, Is::Equal(libc::F_SETLEASE as u32))], libc::EPERM),
+];
+
+/// The same without a control group.
+const REFUSED_COMMANDS_WITHOUT_CGROUP: &[(&[Test], i32)] = &[
+    REFUSED_COMMANDS[0],
+    REFUSED_COMMANDS[1],
+    (
+        &[Test(1, Is::Equal(libc::F_SETPIPE_SZ as u32))],
+        libc::EPERM,
+    ),
+];
+
+/// The commands of `fcntl` that programs use.
+const COMMANDS: &[&[Test]] = &[
+    // The oldest ones: duplicate handles, flags, locks of processes, and which signal announces input.
+    &[Test(1, Is::Without(!31))],
+    // F_DUPFD_CLOEXEC and F_SETPIPE_SZ, which are neighbours.
+    &[Test(1, Is::Exactly(!1, libc::F_DUPFD_CLOEXEC as u32))],
+    // F_GETPIPE_SZ and F_ADD_SEALS, which are, too.
+    &[Test(1, Is::Exactly(!1, libc::F_GETPIPE_SZ as u32))],
+    &[Test(1, Is::Equal(libc::F_GET_SEALS as u32))],
+];
+
+/// Other protocols of internet sockets than TCP, UDP and the messages that `ping` sends.
+const OTHER_PROTOCOLS: &[(&[Test], i32)] = &[(
+    &[
+        // AF_INET and AF_INET6 differ in one bit.
+        Test(0, Is::Exactly(!8, libc::AF_INET as u32)),
+        Test(2, Is::Not(0)),
+        Test(2, Is::Not(libc::IPPROTO_TCP as u32)),
+        Test(2, Is::Not(libc::IPPROTO_UDP as u32)),
+        Test(2, Is::Not(libc::IPPROTO_ICMP as u32)),
+        Test(2, Is::Not(libc::IPPROTO_ICMPV6 as u32)),
+    ],
+    libc::EPROTONOSUPPORT,
 )];
 
 /// Anything but larger buffers of a socket (SO_SNDBUF and the like).
@@ -131,26 +172,24 @@ pub(super) const ALLOWED: &[Entry] = &[
         .when(&[&[Test(2, Is::Without(libc::CLOSE_RANGE_UNSHARE))]])
         .otherwise(libc::EINVAL),
     Entry::new(
-        "control an open file, but take no lease (F_SETLEASE): others who open the file, the host \
-         among them, would wait for it",
+        "control an open file, but take no lease (F_SETLEASE) and no delegation (F_SETDELEG, Linux 6.19): others who open the \
+         file, the host among them, would wait for it. Nor ask for signals when a directory is read or changed (F_NOTIFY): \
+         Landlock does not restrict it, and it announces each look of the supervisor",
     )
     .only(Where::Cgroup)
     .calls(calls![SYS_fcntl])
-    .errors(OWNERLESS_LOCKS)
-    .when(&[&[Test(1, Is::Not(libc::F_SETLEASE as u32))]])
-    .otherwise(libc::EPERM),
+    .errors(REFUSED_COMMANDS)
+    .when(COMMANDS)
+    .otherwise(libc::EINVAL),
     Entry::new(
         "the same, and no larger pipe (F_SETPIPE_SZ): the supervisor counts each pipe with the \
          default capacity",
     )
     .only(Where::NoCgroup)
     .calls(calls![SYS_fcntl])
-    .errors(OWNERLESS_LOCKS)
-    .when(&[&[
-        Test(1, Is::Not(libc::F_SETLEASE as u32)),
-        Test(1, Is::Not(libc::F_SETPIPE_SZ as u32)),
-    ]])
-    .otherwise(libc::EPERM),
+    .errors(REFUSED_COMMANDS_WITHOUT_CGROUP)
+    .when(COMMANDS)
+    .otherwise(libc::EINVAL),
     Entry::new("files by name: Landlock decides which")
         .calls(calls![
         SYS_newfstatat, SYS_fstat, SYS_statx, SYS_faccessat,
@@ -346,9 +385,13 @@ pub(super) const ALLOWED: &[Entry] = &[
     .calls(calls![SYS_setsockopt])
     .when(NO_LARGER_BUFFERS)
     .otherwise(0),
-    Entry::new("internet sockets, and asking the kernel for its addresses")
+    Entry::new(
+        "internet sockets, and asking the kernel for its addresses. Of other protocols (MPTCP, SCTP) it does not list what \
+         connections buffer, and it loads modules for them. On EPROTONOSUPPORT, programs use TCP",
+    )
         .only(Where::Network)
         .calls(calls![SYS_socket])
+        .errors(OTHER_PROTOCOLS)
         .when(&[
             &[Test(0, Is::Equal(libc::AF_INET as u32))],
             &[Test(0, Is::Equal(libc::AF_INET6 as u32))],
