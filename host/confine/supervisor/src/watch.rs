@@ -3,7 +3,7 @@
 use crate::cgroup::Cgroup;
 use crate::disk_writes::DiskWrites;
 use crate::error::{ConfineError, Step as _};
-use crate::file_locks::FileLocks;
+use crate::file_locks;
 use crate::inotify::CreationEvents;
 use crate::lockdown;
 use crate::pipe::{Listener, Message};
@@ -123,7 +123,6 @@ pub(crate) struct Watch<'a> {
     /// Bytes that exited orphans wrote, as the init process reports them.
     orphan_bytes: u64,
     disk_writes: DiskWrites,
-    file_locks: FileLocks,
     /// CPU time and peak memory of exited orphans.
     reaped: (Duration, u64),
 }
@@ -163,7 +162,6 @@ impl<'a> Watch<'a> {
             peak: 0,
             orphan_bytes: 0,
             disk_writes: DiskWrites::default(),
-            file_locks: FileLocks::default(),
             reaped: (Duration::ZERO, 0),
         })
     }
@@ -386,7 +384,7 @@ impl<'a> Watch<'a> {
             return Some(EndReason::NotVisible(HIDEPID));
         }
         let limits = &self.plan.limits;
-        if self.file_locks.exceed(&tree) {
+        if file_locks::exceed(&tree, deadline) {
             return Some(EndReason::Memory);
         }
         if !self.plan.has_hard_memory(self.supervisor.cgroup.is_some()) {
@@ -445,7 +443,7 @@ impl<'a> Watch<'a> {
         }
         // The init process changes its user, and hides from us. Before the program is executed, it is the only one.
         let init = (self.plan.backend == Backend::Namespaces).then_some(self.pid);
-        if !is_counted && self.began.is_some() && tree::hides_handles(&tree, init) {
+        if self.began.is_some() && tree::hides_handles(&tree, init) {
             return Some(EndReason::HiddenHandles);
         }
         None
