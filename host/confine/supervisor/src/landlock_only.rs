@@ -92,7 +92,7 @@ pub(crate) fn run(
         Watch::new(
             supervisor,
             &plan,
-            program,
+            (program, ids),
             listener,
             ProtectedPaths::default(),
             guarded,

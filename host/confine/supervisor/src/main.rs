@@ -12,6 +12,8 @@
 #[cfg(target_os = "linux")]
 mod cgroup;
 #[cfg(target_os = "linux")]
+mod connections;
+#[cfg(target_os = "linux")]
 mod disk_writes;
 #[cfg(target_os = "linux")]
 mod file_locks;

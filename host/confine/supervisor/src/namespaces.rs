@@ -70,7 +70,7 @@ fn watch(
     let mut watch = Watch::new(
         supervisor,
         plan,
-        sandbox.init(),
+        (sandbox.init(), *sandbox.ids()),
         listener,
         protected,
         guarded,

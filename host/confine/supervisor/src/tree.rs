@@ -126,33 +126,58 @@ fn exact_pages(process: i32, shared: bool) -> u64 {
         .unwrap_or_else(|| memory_counters(process).map_or(0, |counters| counters.pages(shared)))
 }
 
-/// Bytes that the kernel may buffer for these processes in sockets and pipes. The kernel does not
-/// report how much it does buffer, so each counts with its capacity; a program without a control
-/// group, or with a network, cannot create larger sockets. Files that only a blocked call keeps open, `hidden` in number, count as
-/// sockets.
-///
-/// If the program has its own network namespace, `init` is a process in it, and the kernel reports
-/// the number of all sockets. Otherwise a socket that is being passed to another process is not
-/// visible; the kernel allows a user as many of these as a process may have open.
-pub(crate) fn buffers(tree: &Tree, init: Option<i32>, hidden: u64) -> u64 {
-    let (mut sockets, mut pipes) = (HashSet::new(), HashSet::new());
-    for table in tree.ids().flat_map(handle_tables) {
-        let Ok(handles) = fs::read_dir(format!("{table}/fd")) else {
-            continue;
-        };
-        for meta in handles.flatten().map(|handle| fs::metadata(handle.path())) {
-            let Ok(meta) = meta else { continue };
-            let identity = (meta.dev(), meta.ino());
-            if meta.file_type().is_socket() {
-                sockets.insert(identity);
-            } else if meta.file_type().is_fifo() {
-                pipes.insert(identity);
+/// The sockets and pipes that the handles of processes show.
+#[derive(Debug, Default)]
+pub(crate) struct Channels {
+    /// The inodes of sockets.
+    pub(crate) sockets: HashSet<u64>,
+    pipes: HashSet<(u64, u64)>,
+}
+
+impl Channels {
+    pub(crate) fn of(tree: &Tree) -> Self {
+        let mut all = Self::default();
+        for table in tree.ids().flat_map(handle_tables) {
+            let Ok(handles) = fs::read_dir(format!("{table}/fd")) else {
+                continue;
+            };
+            for meta in handles.flatten().map(|handle| fs::metadata(handle.path())) {
+                let Ok(meta) = meta else { continue };
+                if meta.file_type().is_socket() {
+                    all.sockets.insert(meta.ino());
+                } else if meta.file_type().is_fifo() {
+                    all.pipes.insert((meta.dev(), meta.ino()));
+                }
             }
         }
+        all
     }
-    let all = init.and_then(socket_count).unwrap_or(0);
-    let sockets = all.max(sockets.len() as u64) + hidden;
-    sockets * socket_capacity() + pipes.len() as u64 * PIPE_BYTES
+
+    /// Bytes that the kernel may buffer in them. The kernel does not report how much it does buffer, so each counts with its
+    /// capacity; a program without a control group, or with a network, cannot create larger sockets. Files that only a blocked
+    /// call keeps open, `hidden` in number, count as sockets.
+    ///
+    /// If the program has its own network namespace, `init` is a process in it, and the kernel reports the number of all
+    /// sockets. Otherwise a socket that is being passed to another process is not visible; the kernel allows a user as many of
+    /// these as a process may have open.
+    pub(crate) fn capacity(&self, init: Option<i32>, hidden: u64) -> u64 {
+        let all = init.and_then(socket_count).unwrap_or(0);
+        let sockets = all.max(self.sockets.len() as u64) + hidden;
+        sockets * socket_capacity() + self.pipes.len() as u64 * PIPE_BYTES
+    }
+}
+
+/// The text of a process's list of mappings, which may have names that are not UTF-8. If its first thread has exited, only its
+/// other threads show it.
+pub(crate) fn maps(process: i32) -> Option<String> {
+    let of = |shown: &Path| {
+        let text = fs::read(shown.join("maps")).ok()?;
+        Some(String::from_utf8_lossy(&text).into_owned())
+    };
+    let threads = fs::read_dir(format!("/proc/{process}/task"));
+    let threads = threads.into_iter().flatten().flatten();
+    let mut texts = threads.filter_map(|thread| of(&thread.path()));
+    texts.find(|text| !text.is_empty())
 }
 
 /// The `/proc` directories of threads that show all handles of a process. Its threads share one table of handles, because the

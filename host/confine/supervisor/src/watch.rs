@@ -1,9 +1,11 @@
 //! Watches a program: its time limit, and the limits that the kernel does not enforce by itself.
 
 use crate::cgroup::Cgroup;
+use crate::connections::{Connections, Counted};
 use crate::disk_writes::DiskWrites;
 use crate::error::{ConfineError, Step as _};
 use crate::file_locks;
+use crate::ids::Ids;
 use crate::inotify::CreationEvents;
 use crate::lockdown;
 use crate::pipe::{Listener, Message};
@@ -12,7 +14,7 @@ use crate::protected::ProtectedPaths;
 use crate::script::{self, OpenHandler};
 use crate::supervisor::Supervisor;
 use crate::sys::{self, Wait};
-use crate::tree::{self, BYTES_PER_FILE, Tree};
+use crate::tree::{self, BYTES_PER_FILE, Channels, Tree};
 use crate::walk;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -95,6 +97,8 @@ enum Source {
 pub(crate) struct Watch<'a> {
     plan: &'a Plan,
     supervisor: &'a Supervisor,
+    /// The user of the program.
+    ids: Ids,
     process: OwnedFd,
     pid: i32,
     listener: Listener,
@@ -123,6 +127,7 @@ pub(crate) struct Watch<'a> {
     /// Bytes that exited orphans wrote, as the init process reports them.
     orphan_bytes: u64,
     disk_writes: DiskWrites,
+    connections: Connections,
     /// CPU time and peak memory of exited orphans.
     reaped: (Duration, u64),
 }
@@ -132,7 +137,7 @@ impl<'a> Watch<'a> {
     pub(crate) fn new(
         supervisor: &'a Supervisor,
         plan: &'a Plan,
-        process: Pid,
+        (process, ids): (Pid, Ids),
         listener: Listener,
         protected: ProtectedPaths,
         guarded: &'a mut GuardedPaths,
@@ -141,6 +146,7 @@ impl<'a> Watch<'a> {
         Ok(Self {
             plan,
             supervisor,
+            ids,
             process: pidfd_open(process, PidfdFlags::empty()).step("watch the program")?,
             pid: process.as_raw_pid(),
             listener,
@@ -162,6 +168,7 @@ impl<'a> Watch<'a> {
             peak: 0,
             orphan_bytes: 0,
             disk_writes: DiskWrites::default(),
+            connections: Connections::default(),
             reaped: (Duration::ZERO, 0),
         })
     }
@@ -400,9 +407,19 @@ impl<'a> Watch<'a> {
             }
             let own_network = self.plan.backend == Backend::Namespaces && !self.plan.network;
             let hidden = polled::handles(&tree, limits.open_files);
-            let buffers = tree::buffers(&tree, own_network.then_some(self.pid), hidden);
+            let channels = Channels::of(&tree);
+            let mut buffers = channels.capacity(own_network.then_some(self.pid), hidden);
             let cgroup = self.supervisor.cgroup.as_ref();
-            let buffers = buffers + cgroup.map_or(0, Cgroup::uncounted_tcp);
+            if self.plan.network {
+                let counted = Counted {
+                    shown: &channels.sockets,
+                    user: self.ids.outside.0,
+                    is_private: self.ids.private,
+                    has_cgroup: cgroup.is_some(),
+                };
+                buffers += self.connections.bytes(&tree, &counted);
+                buffers += cgroup.map_or(0, Cgroup::uncounted_tcp);
+            }
             if memory + buffers > limits.memory {
                 self.peak = self.peak.max(memory + buffers);
                 return Some(EndReason::Memory);
@@ -636,7 +653,7 @@ mod tests {
         let watch = Watch::new(
             &supervisor,
             &plan,
-            pid,
+            (pid, Ids::choose().unwrap()),
             listener,
             ProtectedPaths::default(),
             &mut guarded,
