@@ -10,6 +10,7 @@ use crate::ids::Ids;
 use crate::lockdown::{self, Access, Privileges, Rule, SIGNAL_SCOPE_ABI, TRUNCATE_ABI};
 use crate::pipe::{Reporter, pipe};
 use crate::protected::ProtectedPaths;
+use crate::scratch_usage::ScratchUsage;
 use crate::supervisor::Supervisor;
 use crate::sys::{self, Fork, Wait};
 use crate::tree::Tree;
@@ -106,7 +107,7 @@ pub(crate) fn run(
             return Err(error);
         }
     };
-    watch.scratch = Some(scratch);
+    watch.scratch = Some(ScratchUsage::new(scratch));
     watch.from_program = Some(ours.into());
     watch.script = script;
     let why = watch.wait_for_end();

@@ -275,6 +275,25 @@ pub(crate) fn removed_files(tree: &Tree, directory: &OwnedFd) -> u64 {
         .sum()
 }
 
+/// Whether one of these processes has mapped or executes a removed file of a directory. Then nothing shows how large the file is.
+pub(crate) fn map_removed_files(tree: &Tree, directory: &OwnedFd) -> bool {
+    let own = fs::read_link(format!("/proc/self/fd/{}", directory.as_raw_fd()));
+    let Ok(directory) = own else { return true };
+    let directory = directory.to_string_lossy();
+    let is_removed = |name: &str| name.starts_with(&*directory) && name.ends_with(" (deleted)");
+    tree.ids().any(|process| {
+        // A name that is too long to be read is none of the machine's programs.
+        let executes = match fs::read_link(format!("/proc/{process}/exe")) {
+            Ok(name) => is_removed(&name.to_string_lossy()),
+            Err(error) => error.kind() == io::ErrorKind::InvalidFilename,
+        };
+        let maps = maps(process).unwrap_or_default();
+        // The name is the last of six fields, and the only one with slashes in it.
+        let mut names = maps.lines().filter_map(|line| line.get(line.find('/')?..));
+        executes || names.any(is_removed)
+    })
+}
+
 /// The number of sockets in the network namespace of a process.
 fn socket_count(process: i32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{process}/net/sockstat")).ok()?;

@@ -64,9 +64,16 @@ pub fn walk(
     }
 }
 
+/// Opens a directory to list it. Its access time stays as it is, if that is possible: it would tell a program that moves files
+/// about when this directory has been listed.
 fn list(directory: BorrowedFd<'_>) -> rustix::io::Result<(OwnedFd, Dir)> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let directory = openat(directory, ".", flags, Mode::empty())?;
+    let unnoticed = openat(directory, ".", flags | OFlags::NOATIME, Mode::empty());
+    let directory = match unnoticed {
+        // It belongs to another user.
+        Err(Errno::PERM) => openat(directory, ".", flags, Mode::empty())?,
+        opened => opened?,
+    };
     let entries = Dir::read_from(&directory)?;
     Ok((directory, entries))
 }

@@ -11,11 +11,11 @@ use crate::lockdown;
 use crate::pipe::{Listener, Message};
 use crate::polled;
 use crate::protected::ProtectedPaths;
+use crate::scratch_usage::ScratchUsage;
 use crate::script::{self, OpenHandler};
 use crate::supervisor::Supervisor;
 use crate::sys::{self, Wait};
-use crate::tree::{self, BYTES_PER_FILE, Channels, Tree};
-use crate::walk;
+use crate::tree::{self, Channels, Tree};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use rustix::time::Timespec;
@@ -106,7 +106,7 @@ pub(crate) struct Watch<'a> {
     guarded: &'a mut GuardedPaths,
     creations: Option<CreationEvents>,
     /// The scratch directory, if it is a directory of the machine.
-    pub(crate) scratch: Option<OwnedFd>,
+    pub(crate) scratch: Option<ScratchUsage>,
     /// The socket on which the program sends the handles that are needed to watch it.
     pub(crate) from_program: Option<OwnedFd>,
     /// The checked bytes of the script, until the program's calls can be answered.
@@ -432,11 +432,8 @@ impl<'a> Watch<'a> {
         }
         // Without namespaces the scratch directory is a directory of the machine.
         if let Some(scratch) = &self.scratch {
-            let removed = tree::removed_files(&tree, scratch);
-            let rest = self.plan.scratch.size.checked_sub(removed);
-            if rest
-                .is_none_or(|rest| walk::exceeds(scratch.as_fd(), rest, BYTES_PER_FILE, deadline))
-            {
+            let has_cgroup = self.supervisor.cgroup.is_some();
+            if scratch.exceeds(&tree, self.plan.scratch.size, has_cgroup, deadline) {
                 return Some(EndReason::Scratch);
             }
         }
