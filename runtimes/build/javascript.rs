@@ -57,7 +57,8 @@ pub(crate) fn make(source: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> 
         .arg(recipe.join("build/snapshot.mjs"))
         .args([&engine, &bundle, &memory]);
     run(command, "evaluate the Node layer", &[])?;
-    let module = snapshot(&read(&engine)?, read(&memory)?, &["_initialize", "prepare"]);
+    let initialisers = ["_initialize", "compile", "prepare"];
+    let module = snapshot(&read(&engine)?, read(&memory)?, &initialisers);
     let module = module.map_err(|error| Failure {
         what: format!(
             "cannot put the snapshot into `{}`: {error:#}",

@@ -77,7 +77,15 @@ const imports = { $root: {}, wasi_snapshot_preview1: {} };
 for (const { module: from, name } of WebAssembly.Module.imports(module)) {
   imports[from][name] = (from === 'wasi_snapshot_preview1' && wasi[name]) || (() => NOSYS);
 }
-({ exports } = new WebAssembly.Instance(module, imports));
-exports._initialize();
-exports.prepare();
+const start = () => {
+  ({ exports } = new WebAssembly.Instance(module, imports));
+  exports._initialize();
+};
+start();
+const text = exports.compile();
+const layer = bytes(view().getUint32(text, true), view().getUint32(text + 4, true)).slice();
+start();
+const copy = exports.cabi_realloc(0, 0, 1, layer.length);
+bytes(copy, layer.length).set(layer);
+exports.prepare(copy, layer.length);
 fs.writeFileSync(memory, bytes(0, exports.memory.buffer.byteLength));

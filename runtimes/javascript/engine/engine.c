@@ -1,5 +1,5 @@
-/* The engine's exports: `prepare` evaluates the Node layer once, when the snapshot is made;
- * `run` runs a script, once, in a copy of that snapshot; `cabi_realloc` gives the host memory for arguments. */
+/* The engine's exports: `compile` compiles the Node layer, and `prepare` evaluates it in another instance, once, when the
+ * snapshot is made; `run` runs a script, once, in a copy of that snapshot; `cabi_realloc` gives the host memory for arguments. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 /* The linear memory's stack has 8 MiB (see the link step); C code below the last check needs some of it. */
 enum { STACK_SIZE = 7 << 20 };
-/* Garbage is collected when the heap has grown by this much: marking touches every object of the snapshot. */
+/* Cycles are collected when the heap has grown by this much: most scripts end before that. */
 enum { FIRST_COLLECTION = 32 << 20 };
 
 static JSRuntime *runtime;
@@ -84,11 +84,17 @@ static char *read_input(size_t *length)
     return text;
 }
 
+struct text {
+    const char *bytes;
+    size_t length;
+};
+
 /* The Node layer, an expression that gives a function, as bytecode without its text: a function of it that a script
- * prints then shows `[native code]`, and the snapshot is smaller. An interpreter of its own compiles it, so that
- * the one in the snapshot lies close together in what that one leaves free. */
-static uint8_t *compile_layer(size_t *size)
+ * prints then shows `[native code]`, and the snapshot is smaller. An instance of its own compiles it: that takes twice the
+ * memory of the snapshot. */
+__attribute__((export_name("compile"))) const struct text *compile(void)
 {
+    static struct text bytecode;
     runtime = JS_NewRuntime2(&memory_functions, NULL);
     context = runtime ? interpreter_new(runtime) : NULL;
     if (!context)
@@ -96,19 +102,13 @@ static uint8_t *compile_layer(size_t *size)
     size_t length;
     char *text = read_input(&length);
     JSValue code = JS_Eval(context, text, length, "node:internal", JS_EVAL_TYPE_GLOBAL | JS_EVAL_FLAG_COMPILE_ONLY);
-    memory_free(text);
     if (JS_IsException(code))
         die("the Node layer does not compile", 70);
-    uint8_t *bytes = JS_WriteObject(context, size, code, JS_WRITE_OBJ_BYTECODE | JS_WRITE_OBJ_STRIP_SOURCE);
-    uint8_t *copy = bytes ? memory_allocate(*size) : NULL;
-    if (!copy)
+    uint8_t *bytes = JS_WriteObject(context, &bytecode.length, code, JS_WRITE_OBJ_BYTECODE | JS_WRITE_OBJ_STRIP_SOURCE);
+    if (!bytes)
         die("no memory for the Node layer", 70);
-    memcpy(copy, bytes, *size);
-    js_free(context, bytes);
-    JS_FreeValue(context, code);
-    JS_FreeContext(context);
-    JS_FreeRuntime(runtime);
-    return copy;
+    bytecode.bytes = (const char *)bytes;
+    return &bytecode;
 }
 
 static JSValue read_layer(uint8_t *bytes, size_t size)
@@ -126,10 +126,18 @@ static __attribute__((noinline)) void wipe_stack(void)
         *at = 0;
 }
 
-__attribute__((export_name("prepare"))) void initialize(void)
+/* libc's allocator asks for more memory for each size that is new to it: what it allocates while a run begins needs none then. */
+static void make_room_for_libc(void)
 {
-    size_t size;
-    uint8_t *bytes = compile_layer(&size);
+    for (size_t size = 8; size <= 1024; size *= 2) {
+        void *volatile room = malloc(size);
+        free(room);
+    }
+}
+
+__attribute__((export_name("prepare"))) void prepare(uint8_t *bytes, size_t size)
+{
+    make_room_for_libc();
     runtime = JS_NewRuntime2(&memory_functions, NULL);
     if (!runtime)
         die("no memory for the interpreter", 70);
@@ -149,15 +157,10 @@ __attribute__((export_name("prepare"))) void initialize(void)
     JS_FreeValue(context, done);
     JS_FreeValue(context, binding);
     JS_FreeValue(context, layer);
-    JS_RunGC(runtime);
-    memory_keep();
+    if (!interpreter_keep(runtime))
+        die("no memory for the snapshot", 70);
     wipe_stack();
 }
-
-struct text {
-    const char *bytes;
-    size_t length;
-};
 
 __attribute__((export_name("cabi_realloc"))) void *cabi_realloc(void *old, size_t old_size, size_t align, size_t size)
 {

@@ -25,12 +25,19 @@ uint8_t *bytes_of(JSContext *ctx, JSValueConst value, size_t *size);
 extern const JSCFunctionListEntry inside_functions[];
 extern const int inside_function_count;
 
-/* memory.c: the interpreter's allocator. `memory_keep` ends the time in which freed memory is wiped. */
+/* Makes everything that the interpreter has allocated part of the snapshot: see inside/heap.c. False without memory. */
+bool interpreter_keep(JSRuntime *runtime);
+
+/* memory.c: the interpreter's allocator. */
 extern const JSMallocFunctions memory_functions;
 void *memory_allocate(size_t size);
 void *memory_resize(void *memory, size_t size);
 void memory_free(void *memory);
-void memory_keep(void);
+/* Ends the time before the snapshot: what is allocated stays, and what comes lies above it. False without memory. */
+bool memory_keep(void);
+/* Where the memory of the snapshot ends; NULL before it is made. */
+extern const char *snapshot_end;
+static inline bool is_of_snapshot(const void *memory) { return (const char *)memory < snapshot_end; }
 /* Holds some memory back; gives it up when there is no other, for the error that says so. */
 void memory_reserve(void);
 void memory_open_reserve(void);

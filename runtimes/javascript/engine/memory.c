@@ -1,7 +1,11 @@
 /* The interpreter's memory: blocks that touch each other, in lists by size, two levels deep ("TLSF"). libc's allocator
  * rounds every size up to a power of two and never joins what is free, which costs twice the memory.
  *
- * While the snapshot is made, what is freed is wiped: free memory is then zero pages that the image need not hold. */
+ * While the snapshot is made, what is freed is wiped: free memory is then zero pages that the image need not hold.
+ *
+ * A run writes as few pages of the snapshot as possible: the host has to copy each of them, and to keep the copy while the run
+ * lasts. So what a run frees of the snapshot stays as it is, the gaps between its blocks are not used, and the memory for new
+ * blocks lies together above it. */
 #include <string.h>
 
 #include "engine.h"
@@ -19,6 +23,8 @@ enum {
     GROWTH = 16 * WASM_PAGE,
     /* Held back, so that there is memory for the error that says there is none. */
     RESERVE = 1 << 20,
+    /* Free memory at the end of the snapshot: enlarging a memory takes the host longer than a short run takes. */
+    ROOM = RESERVE + (2 << 20),
 };
 
 struct block {
@@ -36,6 +42,7 @@ static bool wiping = true;
 static void *reserve;
 static bool reserve_is_open;
 bool memory_is_short;
+const char *snapshot_end;
 
 static uint32_t size_of(const struct block *block) { return block->size_and_flags & ~(uint32_t)FLAGS; }
 static bool is_free(const struct block *block) { return block->size_and_flags & FREE; }
@@ -190,7 +197,22 @@ static bool grow(uint32_t size)
     return true;
 }
 
-void memory_keep(void) { wiping = false; }
+bool memory_keep(void)
+{
+    if (!is_free(top) || size_of(top) < ROOM)
+        if (!grow(ROOM))
+            return false;
+    for (int class = 0; class < CLASSES; class++) {
+        for (int step = 0; step < STEPS; step++) {
+            while (lists[class][step])
+                take(lists[class][step]);
+        }
+    }
+    put(top);
+    snapshot_end = (const char *)top;
+    wiping = false;
+    return true;
+}
 
 void *memory_allocate(size_t size)
 {
@@ -238,7 +260,7 @@ static void close_reserve(void)
 
 void memory_free(void *memory)
 {
-    if (!memory)
+    if (!memory || is_of_snapshot(memory))
         return;
     struct block *block = block_of(memory);
     if (wiping)
@@ -257,7 +279,10 @@ void *memory_resize(void *memory, size_t size)
     struct block *block = block_of(memory);
     uint32_t rounded = size < LEAST ? LEAST : ((uint32_t)size + ALIGN - 1) & ~(uint32_t)(ALIGN - 1);
     uint32_t old = size_of(block);
-    if (rounded > old && !is_last(block)) {
+    bool is_kept = is_of_snapshot(memory);
+    if (is_kept && rounded <= old)
+        return memory;
+    if (rounded > old && !is_last(block) && !is_kept) {
         /* Into the free block above it, if that is enough. */
         struct block *next = above(block);
         if (is_free(next) && old + HEADER + size_of(next) >= rounded) {

@@ -1,4 +1,4 @@
-/* Seeds and sizes. */
+/* Seeds, sizes, and what becomes of the heap when the snapshot is made. */
 
 /* A context whose seeds do not depend on the clock: two builds make the same snapshot. */
 JSContext *interpreter_new(JSRuntime *runtime)
@@ -22,6 +22,53 @@ bool interpreter_make_last_error(JSContext *ctx)
 {
     last_error = JS_NewRangeError(ctx, "Out of memory");
     return !JS_IsException(last_error);
+}
+
+/* A table that a run enlarges is written anew, and all entries of it with it: leaves enough room for most runs. */
+static bool enlarge_tables(JSRuntime *runtime)
+{
+    while (runtime->atom_count * 2 > runtime->atom_count_resize)
+        if (JS_ResizeAtomHash(runtime, runtime->atom_hash_size * 2))
+            return false;
+    while (runtime->shape_hash_count * 4 > runtime->shape_hash_size)
+        if (resize_shape_hash(runtime, runtime->shape_hash_bits + 1))
+            return false;
+    return true;
+}
+
+/* Leaves only numbers for new atoms that lie together, at the end of a table with room for more. */
+static bool gather_free_atoms(JSRuntime *runtime)
+{
+    enum { ROOM = 4096 };
+    int size = runtime->atom_size + ROOM;
+    JSAtomStruct **atoms = js_realloc_rt(runtime, runtime->atom_array, sizeof *atoms * size);
+    if (!atoms)
+        return false;
+    for (int at = runtime->atom_size; at < size; at++)
+        atoms[at] = atom_set_free(at + 1 < size ? at + 1 : 0);
+    runtime->atom_free_index = runtime->atom_size;
+    runtime->atom_array = atoms;
+    runtime->atom_size = size;
+    return true;
+}
+
+/* From here on, nothing that exists is ever freed: references to it are not counted, since counting writes to the page that
+ * it is in (see quickjs.patch), and the collector does not look at it. What a script makes is still collected: a reference from
+ * the snapshot counts as one from outside. Objects of a script get memory of their own, not what is free beside others. */
+bool interpreter_keep(JSRuntime *runtime)
+{
+    JS_RunGC(runtime);
+    if (!enlarge_tables(runtime) || !gather_free_atoms(runtime))
+        return false;
+    struct list_head *at, *next;
+    list_for_each_safe(at, next, &runtime->gc_obj_list)
+        init_list_head(at);
+    init_list_head(&runtime->gc_obj_list);
+    for (int size = 0; size < JS_ARENA_BLOCK_SIZE_COUNT; size++) {
+        init_list_head(&runtime->arena_state.arena_list[size]);
+        init_list_head(&runtime->arena_state.free_arena_list[size]);
+    }
+    return memory_keep();
 }
 
 size_t interpreter_heap(JSRuntime *runtime)
