@@ -66,6 +66,7 @@ fn build() -> Result<()> {
         "build.rs",
         "build",
         "requirements.txt",
+        "hashes",
         "sources",
         "python",
         "javascript",

@@ -13,6 +13,11 @@ use wasmparser::{
 const REPLACED: &str = "sqlite3_";
 /// The object file that is replaced is the last of its library. It starts at the first function with this prefix.
 const OBJECT: &str = "sqlite3";
+/// A function that a library exports with this prefix takes the place of the one whose name follows.
+const INSTEAD_OF: &str = "instead_of_";
+
+/// Functions and their replacements, each as an instance and an index among its defined functions.
+type Replaced = HashMap<(usize, u32), (usize, u32)>;
 
 /// The index spaces of a core module from which other modules can import.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -59,8 +64,7 @@ pub(crate) struct Graph<'a> {
     instances: Vec<CoreInstance<'a>>,
     /// What each slot of a shim calls.
     slots: HashMap<String, Origin>,
-    /// Replaced functions and their replacements, each as an instance and an index among its defined functions.
-    replaced: HashMap<(usize, u32), (usize, u32)>,
+    replaced: Replaced,
     /// Functions of an instance that nothing calls any more. The first one is kept as a stand-in for all of them
     /// in tables.
     dropped: HashMap<usize, Range<u32>>,
@@ -336,19 +340,25 @@ impl<'a> Graph<'a> {
             dropped: HashMap::new(),
             exports,
         };
-        graph.replaced = graph.replacements()?;
+        graph.replaced = graph.replacements(|name| name.starts_with(REPLACED).then_some(name))?;
         graph.dropped = graph.dropped()?;
+        let single = graph.replacements(|name| name.strip_prefix(INSTEAD_OF))?;
+        graph.replaced.extend(single);
         Ok(graph)
     }
 
-    /// Finds the functions to replace and their replacements, by [`REPLACED`].
-    fn replacements(&self) -> Result<HashMap<(usize, u32), (usize, u32)>> {
+    /// Finds the functions to replace and their replacements. `instead_of` tells by the name of an exported function the name of
+    /// the function that it replaces, if any.
+    fn replacements(&self, instead_of: fn(&str) -> Option<&str>) -> Result<Replaced> {
         let mut offered = HashMap::new();
         for (instance, library) in self.libraries() {
             let imported = library.imported(Space::Func);
             for (name, &(space, index)) in &library.exports {
-                if space == Space::Func && name.starts_with(REPLACED) && index >= imported {
-                    offered.insert(*name, (instance, index - imported));
+                if let Some(name) = instead_of(name)
+                    && space == Space::Func
+                    && index >= imported
+                {
+                    offered.insert(name, (instance, index - imported));
                 }
             }
         }
@@ -372,7 +382,8 @@ impl<'a> Graph<'a> {
         }
         ensure!(
             offered.is_empty() || !replaced.is_empty(),
-            "no library has a function whose name starts with `{REPLACED}`"
+            "no library has a function with one of the names {:?}",
+            offered.keys()
         );
         Ok(replaced)
     }

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// The version of QuickJS-ng in the crate that `sources/Cargo.lock` pins.
 pub(crate) const VERSION: &str = "0.18.0";
 
-const COMPILER: [&str; 13] = [
+const COMPILER: [&str; 14] = [
     "-target",
     "wasm32-wasi",
     "-O3",
@@ -30,6 +30,7 @@ const COMPILER: [&str; 13] = [
     "-mbulk-memory",
     "-mnontrapping-fptoint",
     "-msign-ext",
+    "-msimd128",
     "-w",
 ];
 
@@ -77,13 +78,16 @@ fn engine(source: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> {
     let crate_ = crate_source(&source.join("sources/Cargo.toml"), "libquickjs-ng-sys")?;
     let quickjs = crate_.join("embed/quickjs");
     let own = source.join("javascript/engine");
+    let hashes = source.join("hashes");
     // Our `interpreter.c` includes `quickjs.c`.
     let mut units: Vec<PathBuf> = ["libregexp.c", "libunicode.c", "dtoa.c"]
         .iter()
         .map(|name| quickjs.join(name))
         .collect();
     let is_unit = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "c");
-    units.extend(entries(&own)?.into_iter().filter(is_unit));
+    for folder in [&own, &hashes] {
+        units.extend(entries(folder)?.into_iter().filter(is_unit));
+    }
 
     let changed = out.join("quickjs");
     let zones = source.join("javascript/build/zones.mjs");
@@ -97,6 +101,7 @@ fn engine(source: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> {
     Inputs::new(steps)
         .folder(&quickjs)?
         .folder(&own)?
+        .folder(&hashes)?
         .file(&zones)?
         .file(&source.join("requirements.txt"))?
         .make(&engine, || {
@@ -123,6 +128,8 @@ fn engine(source: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> {
                     .arg(&quickjs)
                     .arg("-I")
                     .arg(&own)
+                    .arg("-I")
+                    .arg(&hashes)
                     .arg("-c")
                     .arg(&unit)
                     .arg("-o")

@@ -13,6 +13,7 @@ pub(crate) const VERSION: &str = "3.14.0";
 
 pub(crate) fn make(source: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> {
     let recipe = source.join("python");
+    let hashes = source.join("hashes");
     let out = out.join("python");
     create(&out)?;
     let library = sqlite::make(source, &out, tools)?;
@@ -27,21 +28,36 @@ pub(crate) fn make(source: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> 
     Inputs::new(steps)
         .file(&source.join("requirements.txt"))?
         .folder(&recipe)?
+        .folder(&hashes)?
         .file(&library)?
-        .make(&component, || build(&recipe, &library, &component, tools))?;
+        .make(&component, || {
+            build(&recipe, &hashes, &library, &component, tools)
+        })?;
     Ok(component)
 }
 
-fn build(recipe: &Path, library: &Path, component: &Path, tools: &Tools) -> Result<()> {
+fn build(
+    recipe: &Path,
+    hashes: &Path,
+    library: &Path,
+    component: &Path,
+    tools: &Tools,
+) -> Result<()> {
     // The interpreter writes its caches beside the modules it imports: give it copies.
     let guest = component.with_file_name("guest");
     remove(&guest)?;
     copy(&recipe.join("guest"), &guest)?;
     copy(&tools.packages()?.join("tzdata"), &guest.join("tzdata"))?;
     write(&guest.join(file_name(sqlite::MODULE)), &read(library)?)?;
-    let immortal = guest.join(file_name("_skillrun_immortal"));
-    let source = recipe.join("immortal/module.c");
-    extension::compile(&[source], &[], &immortal, tools)?;
+    for name in ["immortal", "start"] {
+        let library = guest.join(file_name(&format!("_skillrun_{name}")));
+        let source = recipe.join(name).join("module.c");
+        extension::compile(&[source], &[], &library, tools)?;
+    }
+    let library = guest.join(file_name("_skillrun_hashes"));
+    let sources = [recipe.join("hashes/module.c"), hashes.join("blocks.c")];
+    let arguments = ["-msimd128".to_owned(), format!("-I{}", hashes.display())];
+    extension::compile(&sources, &arguments, &library, tools)?;
 
     let parts = component.with_file_name("python.parts.wasm");
     let mut command = Command::new(tools.program("componentize-py"));

@@ -15,7 +15,7 @@ struct digest_kind {
     int wide; /* words of 64 bits instead of 32 */
     int little_endian;
     const void *start; /* the first state */
-    void (*mix)(struct digest *, const uint8_t *block);
+    void (*mix)(struct digest *, const uint8_t *bytes, size_t blocks);
 };
 
 struct digest {

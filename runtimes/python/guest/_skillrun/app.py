@@ -6,8 +6,10 @@ import sys
 sys.path[:] = [path for path in sys.path if path in ("/python", "/world", "/bundled", "/0")]
 
 # Extension modules, which only a directory of the build can give.
+import _skillrun_hashes
 import _skillrun_immortal
 import _skillrun_sqlite
+import _skillrun_start
 
 from _skillrun import stdlib
 
@@ -41,6 +43,7 @@ eventloop.install()
 frames.install()
 threads.install()
 streams.install()
+environment.check()
 immortal.make()
 warm.rehearse()
 warm.clean()

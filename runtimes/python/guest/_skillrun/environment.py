@@ -5,26 +5,29 @@ The runtime of componentize-py does both before it calls our function: it assign
 """
 
 import os
-import posix
 import random
 
-# 248 bits: nobody guesses them. `random.seed` takes 20,000 from the host, in ten calls.
-_SEED_BYTES = 31
+import _skillrun_start
 
 
 class _Unfilled(os._Environ):
     """`os.environ` before the run."""
 
-    def __setitem__(self, name, value):
-        # The host gives text without surrogates, which needs no error handler.
-        name, value = name.encode(), value.encode()
-        posix.putenv(name, value)
-        self._data[name] = value
+    # A function in C gets no `self`. The host gives text without surrogates, which needs no error handler.
+    __setitem__ = _skillrun_start.set_variable
+
+
+def check():
+    """Called once, before a seed is written."""
+    words = tuple(range(1, 625))
+    random.setstate((random.Random.VERSION, (*words, len(words)), None))
+    _skillrun_start.check(random._inst)
 
 
 def install():
     """Called last before the snapshot."""
     os.environ.__class__ = _Unfilled
+    _skillrun_start.remember_variables(os.environ._data)
     random.seed = _seed_once
 
 
@@ -39,5 +42,4 @@ def begin():
 
 
 def _seed_once():
-    # With a first byte that is not zero, all numbers have the same length, and seeding takes the same fuel in every run.
-    random._inst.seed(int.from_bytes(b"\1" + os.urandom(_SEED_BYTES)))
+    _skillrun_start.seed(random._inst)
