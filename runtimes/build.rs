@@ -21,6 +21,8 @@ mod image;
 mod javascript;
 #[path = "build/merge.rs"]
 mod merge;
+#[path = "build/optimise.rs"]
+mod optimise;
 #[path = "build/patch.rs"]
 mod patch;
 #[path = "build/python.rs"]
@@ -67,6 +69,7 @@ fn build() -> Result<()> {
         "build",
         "requirements.txt",
         "hashes",
+        "optimiser",
         "sources",
         "python",
         "javascript",

@@ -343,6 +343,7 @@ impl<'a> Graph<'a> {
         graph.replaced = graph.replacements(|name| name.starts_with(REPLACED).then_some(name))?;
         graph.dropped = graph.dropped()?;
         let single = graph.replacements(|name| name.strip_prefix(INSTEAD_OF))?;
+        graph.replaces_all(&single)?;
         graph.replaced.extend(single);
         Ok(graph)
     }
@@ -382,10 +383,27 @@ impl<'a> Graph<'a> {
         }
         ensure!(
             offered.is_empty() || !replaced.is_empty(),
-            "no library has a function with one of the names {:?}",
-            offered.keys()
+            "no library has a function that is to be replaced"
         );
         Ok(replaced)
+    }
+
+    /// Checks that each function with the prefix [`INSTEAD_OF`] replaces another.
+    fn replaces_all(&self, replaced: &Replaced) -> Result<()> {
+        for (instance, library) in self.libraries() {
+            let imported = library.imported(Space::Func);
+            for (name, &(_, index)) in &library.exports {
+                let Some(name) = name.strip_prefix(INSTEAD_OF) else {
+                    continue;
+                };
+                let replaces = |own: u32| replaced.values().any(|&by| by == (instance, own));
+                ensure!(
+                    index.checked_sub(imported).is_none_or(replaces),
+                    "no library has a function `{name}` to replace"
+                );
+            }
+        }
+        Ok(())
     }
 
     /// Finds the functions that are not needed any more, by [`OBJECT`]. That nothing calls them is checked when

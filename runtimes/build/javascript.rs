@@ -157,28 +157,7 @@ fn patch(source: &[u8], patch: &[u8]) -> Result<String> {
 fn bundle(recipe: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> {
     // Packages must be installed beside the sources that import them, so both go into a copy.
     let layer = out.join("layer");
-    let lists = ["package.json", "package-lock.json"];
-    let mut inputs = Inputs::new("npm ci");
-    for name in lists {
-        inputs = inputs.file(&recipe.join(name))?;
-    }
-    inputs.make(&layer.join("node_modules"), || {
-        remove(&layer)?;
-        create(&layer)?;
-        for name in lists {
-            write(&layer.join(name), &read(&recipe.join(name))?)?;
-        }
-        let mut command = tools.npm()?;
-        command
-            .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
-            .current_dir(&layer);
-        run(
-            command,
-            "install the packages of the Node layer",
-            &["npm needs a network or a filled cache"],
-        )?;
-        Ok(())
-    })?;
+    tools.packages_from_npm(recipe, &layer, "install the packages of the Node layer")?;
     remove(&layer.join("node"))?;
     copy(&recipe.join("node"), &layer.join("node"))?;
 

@@ -8,7 +8,7 @@
 //! become plain indices, offsets become constants, names are dropped, and the result, which imports
 //! only WASI, is encoded as a component again.
 //!
-//! Binaryen can merge as well, but it would bring a second tool chain into the build. `wasm-encoder` does the
+//! Binaryen can merge as well, but it does not know components, nor what is replaced here. `wasm-encoder` does the
 //! renumbering itself.
 
 use crate::graph::{CoreModule, Found, Graph, Origin, Space};
@@ -27,12 +27,15 @@ use wasmparser::{DataKind, ElementItems, ElementKind, FunctionBody, Operator, Ty
 /// the engine's own stack and end the run.
 const WRAPPED: [(&str, i32); 1] = [("_Py_Dealloc", 64)];
 
-/// Merges all core modules of `component` and encodes it again.
+/// Merges all core modules of `component` into one.
 pub(crate) fn merge(component: &[u8]) -> Result<Vec<u8>> {
-    let graph = Graph::read(component)?;
-    let mut module = one_module(&graph)?;
+    let module = one_module(&Graph::read(component)?)?;
     wasmparser::validate(&module).context("the merged module is not valid")?;
+    Ok(module)
+}
 
+/// Makes a component like `component` of the module that was merged from it.
+pub(crate) fn encode(mut module: Vec<u8>, component: &[u8]) -> Result<Vec<u8>> {
     let wit_component::DecodedWasm::Component(resolve, world) = wit_component::decode(component)?
     else {
         bail!("not a component");

