@@ -56,11 +56,13 @@ def fill_holes():
     """Lets a run allocate in one place. Called last before the snapshot.
 
     Free chunks are scattered over the whole memory, and each that is used or only merged with its neighbour is a page that the
-    host has to copy back. So all are filled, except for one large chunk.
+    host has to copy back. So all are filled, except for one large chunk. Objects that the interpreter keeps for the next of their type
+    are such chunks, too: a collection frees them.
     """
     gc.unfreeze()
     highest = max(map(id, gc.get_objects()))
     gc.freeze()
+    gc.collect()
     while id(reserve := bytes(_RESERVE)) < highest:
         _skillrun_immortal.immortalize([reserve])
     end = id(reserve)
