@@ -174,7 +174,7 @@ pub(super) const ALLOWED: &[Entry] = &[
     Entry::new(
         "control an open file, but take no lease (F_SETLEASE) and no delegation (F_SETDELEG, Linux 6.19): others who open the \
          file, the host among them, would wait for it. Nor ask for signals when a directory is read or changed (F_NOTIFY): \
-         Landlock does not restrict it, and it announces each look of the supervisor",
+         Landlock does not restrict it, and it would announce each sample of the supervisor",
     )
     .only(Where::Cgroup)
     .calls(calls![SYS_fcntl])

@@ -18,12 +18,12 @@ use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 /// A connection takes at least as much, even without data.
-const LEAST: u64 = 4096;
+const MIN_BYTES: u64 = 4096;
 /// Of its time, a supervisor lists connections in at most one part in this many. The kernel walks a table that is large on a
 /// machine with much memory: that takes some milliseconds.
 const SHARE: u32 = 4;
 /// How long the kernel may take for one part of its answer.
-const PATIENCE: Duration = Duration::from_secs(1);
+const LIST_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Message types and flags of netlink.
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
@@ -141,7 +141,7 @@ impl Connections {
                 && !shown.contains(&one.inode)
                 && !(counted.has_cgroup && is_counted_by_cgroup)
         });
-        let bytes = hidden.map(|one| one.bytes.max(LEAST)).sum();
+        let bytes = hidden.map(|one| one.bytes.max(MIN_BYTES)).sum();
         self.known = own;
         bytes
     }
@@ -172,7 +172,7 @@ fn list() -> io::Result<Vec<Connection>> {
     rustix::net::sockopt::set_socket_timeout(
         &socket,
         rustix::net::sockopt::Timeout::Recv,
-        Some(PATIENCE),
+        Some(LIST_TIMEOUT),
     )?;
     let mut all = Vec::new();
     for family in [libc::AF_INET, libc::AF_INET6] {
