@@ -211,7 +211,7 @@ fn without_namespaces_a_script_runs_unless_the_policy_demands_them() {
     // A path that only a separate file tree can keep read-only is not granted without one.
     let words = ["run", "./skill", "main.sh", "--workspace", "."];
     let end = env.end_of(&mut without_namespaces(&env, &words));
-    let message = "refused: `scripts/main.sh` cannot be confined here: `{root}/state/skillrun` is a protected path \
+    let message = "refused: `scripts/main.sh` cannot be confined here: `{root}/cache/skillrun` is a protected path \
                    inside a directory that the script may write, and without namespaces it cannot be \
                    read-only\nhint: use a separate directory as the workspace\n";
     assert_eq!((end.stderr.as_str(), end.code), (message, 126));

@@ -5,8 +5,6 @@ use crate::walk;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::time::Instant;
 
-/// `f_type` of a file system in memory.
-const TMPFS: i64 = 0x0102_1994;
 /// How often the directory is walked if its file system has grown by more than what is found in it.
 const WALKS: usize = 8;
 
@@ -25,7 +23,8 @@ pub(crate) struct ScratchUsage {
 impl ScratchUsage {
     pub(crate) fn new(directory: OwnedFd) -> Self {
         let kind = rustix::fs::fstatfs(&directory).map(|all| all.f_type);
-        let is_in_memory = kind.is_ok_and(|kind| i64::try_from(kind) == Ok(TMPFS));
+        // TMPFS_MAGIC.
+        let is_in_memory = kind.is_ok_and(|kind| kind == 0x0102_1994);
         let before = is_in_memory.then(|| tree::tmpfs_usage(&directory));
         Self { directory, before }
     }
